@@ -1,0 +1,109 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# qa.sh JOB: one build of its own in build-qa-JOB, warnings as errors, and the tests that belong to it.
+#
+#   gcc clang asan ubsan tsan nopool    unit and sim tests
+#   valgrind                            unit tests under memcheck
+#   distcheck                           the release archive, built, tested, installed and removed again
+#   lint                                shellcheck on the scripts
+#   format                              what clang-format would change in the sources
+set -eu
+cd "$(dirname "$0")/.."
+top=$(pwd -P)
+job=${1-}
+build=$top/build-qa-$job
+jobs=$(nproc 2>/dev/null || echo 1)
+
+start=$(date +%s)
+finish() {
+    status=$?
+    result=passed
+    test "$status" -eq 0 || result="failed ($status)"
+    echo "qa: $job $result, $(($(date +%s) - start)) s"
+}
+
+# configure FLAG...: a build tree from nothing, so that no object of another compiler is left in it.
+configure() {
+    test -f configure || ./autogen.sh
+    rm -rf "$build"
+    mkdir -p "$build"
+    (cd "$build" && ../configure --quiet --enable-werror "$@")
+}
+
+run() { make -C "$build" -j"$jobs" --no-print-directory VERBOSE=1 "$@"; }
+
+# need TOOL PACKAGE
+need() {
+    command -v "$1" >/dev/null 2>&1 || {
+        echo "qa: $1 was not found; on Debian: apt-get install $2" >&2
+        exit 1
+    }
+}
+
+lint() {
+    need shellcheck shellcheck
+    find .ci/run autogen.sh quickstart scripts tests testkit tool -type f \
+        '(' -name '*.sh' -o -name run -o -name autogen.sh -o -name quickstart -o -name setup ')' \
+        -exec shellcheck -x -P SCRIPTDIR '{}' +
+}
+
+format() {
+    need clang-format clang-format
+    find include src tool testkit tests examples -name '*.[ch]' \
+        -exec clang-format --style=file --dry-run -Werror '{}' +
+}
+
+case $job in
+gcc | clang | asan | ubsan | tsan | nopool | valgrind | distcheck | lint | format)
+    trap finish EXIT
+    trap 'exit 1' HUP INT TERM
+    ;;
+*)
+    echo "usage: qa.sh gcc|clang|asan|ubsan|tsan|nopool|valgrind|distcheck|lint|format" >&2
+    exit 2
+    ;;
+esac
+
+case $job in
+gcc)
+    configure CC=gcc
+    run check-unit-sim
+    ;;
+clang)
+    need clang clang
+    configure CC=clang
+    run check-unit-sim
+    ;;
+asan)
+    configure --enable-sanitizer=address CFLAGS='-g -O1'
+    ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1 run check-unit-sim
+    ;;
+ubsan)
+    configure --enable-sanitizer=undefined CFLAGS='-g -O1'
+    UBSAN_OPTIONS=print_stacktrace=1 run check-unit-sim
+    ;;
+tsan)
+    configure --enable-sanitizer=thread CFLAGS='-g -O1'
+    CK_TIMEOUT_MULTIPLIER=10 TSAN_OPTIONS=halt_on_error=1 run check-unit-sim
+    ;;
+nopool)
+    configure --disable-pool
+    run check-unit-sim
+    ;;
+valgrind)
+    need valgrind valgrind
+    configure CFLAGS='-g -O1'
+    # shellcheck disable=SC2016
+    CK_FORK=no CK_TIMEOUT_MULTIPLIER=20 run check-unit \
+        LOG_COMPILER='$(SHELL) ./libtool --mode=execute valgrind' \
+        LOG_FLAGS='-q --error-exitcode=9 --leak-check=full'
+    ;;
+distcheck)
+    configure
+    run distcheck DISTCHECK_CONFIGURE_FLAGS=--enable-werror
+    ;;
+lint | format)
+    $job
+    ;;
+esac

@@ -1,0 +1,15 @@
+liblull_core_la_SOURCES += \
+	src/base/base64.c src/base/base64.h \
+	src/base/buf.c src/base/buf.h \
+	src/base/container.h \
+	src/base/invariant.c src/base/invariant.h \
+	src/base/list.h \
+	src/base/mem.c src/base/mem.h \
+	src/base/metadata.c src/base/metadata.h \
+	src/base/percent.c src/base/percent.h \
+	src/base/random.c src/base/random.h \
+	src/base/rc.c src/base/rc.h \
+	src/base/recycler.c \
+	src/base/slice.c src/base/slice.h \
+	src/base/status.c src/base/status.h \
+	src/base/strbuf.c src/base/strbuf.h

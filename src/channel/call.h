@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One RPC from its creation to the return of `done`.
+ *
+ * Decides: when a call is over, that exactly one `done` comes, and who keeps the object until when. Called by the public
+ * API (lull/call.h), by the queue and by the facts of its stream. Must not know frames or sockets. In context, unless it
+ * says otherwise.
+ *
+ * References: the library's, from creation until `done` has returned; the stream's, while it is open; one for a command
+ * that is in the inbox; the application's. The last one frees in the turn's free phase.
+ */
+#ifndef CHANNEL_CALL_H
+#define CHANNEL_CALL_H
+
+#include <stdatomic.h>
+
+#include "base/list.h"
+#include "channel/call_arena.h"
+#include "channel/call_timeouts.h"
+#include "channel/channel.h"
+#include "channel/response.h"
+#include "h2/stream.h"
+#include "lull/call.h"
+
+/* A call that was never sent may go elsewhere unseen so many times. */
+#define CALL_RETRIES_MAX 1000
+
+enum call_stage {
+    CALL_NEW,     /* created; its start is posted or in the inbox */
+    CALL_WAITING, /* in the channel's queue */
+    CALL_OPEN,    /* on a stream */
+    CALL_OVER     /* it has its status; `done` is posted, or has been called */
+};
+
+/* Commands from outside the turn, in lull_call.commands. */
+#define CALL_COMMAND_START  1u
+#define CALL_COMMAND_CANCEL 2u
+
+struct lull_call {
+    struct h2_stream stream;
+    struct lull_channel *channel;
+    struct list_node in_calls;
+    struct list_node in_queue;
+    struct lull_task command_task; /* runs `commands` */
+    struct lull_task work_task;    /* judges what came, calls `done` */
+    struct lull_task dead;
+    atomic_uint commands;
+    unsigned refs;
+    enum call_stage stage;
+    uint64_t id;
+    struct call_arena *arena;
+    struct lull_slice request;
+    struct lull_slice message; /* the response's first one */
+    uint32_t max_recv_message_bytes;
+    bool wait_for_ready;
+    lull_unary_fn done;
+    void *ctx;
+
+    struct call_timeouts timeouts;
+    struct lull_instant created_at;
+    enum lull_phase phase;
+    struct lull_instant phase_at;
+    int64_t phase_ns[LULL_PHASE_COUNT];
+
+    /* the stream */
+    struct response response;
+    struct connection *connection; /* while it is open */
+    bool is_stream_open;
+    bool has_stream_ref;         /* given back by work_task once the stream is closed */
+    uint64_t stream_closed_turn; /* the stream's memory is h2's until the end of this turn */
+    uint64_t bytes_read_at_sent; /* the connection's count when the request was out */
+    uint64_t bytes_read;         /* since then, taken when the stream ended */
+    bool is_sent;
+
+    /* attempts */
+    uint32_t attempts_before; /* the subchannel's count when the call began to wait for it */
+    uint32_t attempts;        /* that the call waited for before it got a stream */
+    uint32_t retries;         /* unseen ones */
+    bool was_refused;         /* it was replayed after a refusal: once a call */
+    bool has_goaway;          /* the last connection's, for the text */
+
+    struct lull_status status;
+    bool is_delivered; /* `done` was called */
+};
+
+/* How a call ends. Texts are borrowed for call_end. */
+struct call_outcome {
+    enum lull_code code;
+    enum lull_reason reason;
+    const char *what; /* [nullable] see failure_facts */
+    int sys_errno;
+    int64_t http2_error; /* -1: none */
+    bool is_servers;     /* the message is the server's, in the arena */
+};
+
+/* Ends the call: it leaves its lane and its queue, a stream that is open is reset, `done` is posted. Once; then nothing. */
+void call_end(struct lull_call *call, const struct call_outcome *outcome);
+
+/* UNAVAILABLE for want of a connection, with the last attempt's failure. */
+void call_end_unconnected(struct lull_call *call);
+
+/* Accounts for the time since the last phase began. */
+void call_set_phase(struct lull_call *call, enum lull_phase phase);
+
+/* Counts attempts from now on, with the one that is under way and the one whose failure stands. */
+void call_count_attempts(struct lull_call *call);
+
+void call_hold(struct lull_call *call);
+void call_drop(struct lull_call *call);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The memory of a call that is worth keeping for the next one: its lists, its texts, the record of its failure.
+ *
+ * Decides: how many arenas a channel keeps, and from which size on one gives memory back. Called by call.c, one for
+ * each call. Must not know what the bytes mean. A call object comes from a recycler and is raw memory each time; what
+ * has grown lives here, so that a steady stream of calls allocates nothing. In context or on the driving thread.
+ */
+#ifndef CHANNEL_CALL_ARENA_H
+#define CHANNEL_CALL_ARENA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/metadata.h"
+#include "channel/failure.h"
+#include "lull/allocator.h"
+#include "lull/trace.h"
+
+/* Arenas kept for reuse. */
+#define CALL_ARENAS_KEPT 64
+
+/* A list or a text that grew past this is given back when its call is over. */
+#define CALL_ARENA_KEEP_BYTES ((size_t)16 * 1024)
+
+struct call_arena {
+    struct call_arena *next;
+    struct metadata_list request;
+    struct metadata_list headers;
+    struct metadata_list trailers;
+    char *method; /* NUL-terminated */
+    size_t method_cap;
+    char *message; /* the server's, NUL-terminated */
+    size_t message_len;
+    size_t message_cap;
+    char peer[ADDR_TEXT_BYTES];
+    struct failure failure;
+};
+
+struct call_arenas {
+    const struct lull_allocator *allocator;
+    struct lull_counters *counters;
+    struct call_arena *first;
+    uint32_t kept;
+};
+
+void call_arenas_init(struct call_arenas *arenas, const struct lull_allocator *allocator,
+                      struct lull_counters *counters);
+void call_arenas_fini(struct call_arenas *arenas);
+
+/* An empty arena; NULL: no memory. */
+struct call_arena *call_arena_claim(struct call_arenas *arenas);
+void call_arena_release(struct call_arenas *arenas, struct call_arena *arena);
+
+/* Copies a text; LULL_OK or LULL_RC_NOMEM. */
+int call_arena_set_method(struct call_arenas *arenas, struct call_arena *arena, const char *method);
+
+/* Percent-decodes and keeps the server's message. LULL_OK, or LULL_RC_NOMEM and it is empty. */
+int call_arena_set_message(struct call_arenas *arenas, struct call_arena *arena,
+                           const void *encoded, size_t len);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The commands that reach a call from outside its turn, and cancelling it.
+ *
+ * Decides: what a cancel means where a call stands: nothing on the wire for one that waits, RST_STREAM(CANCEL) for one that was
+ * sent, nothing at all for one that is over. The public side is lull_call_cancel of lull/call.h.
+ *
+ * A command is a bit in lull_call.commands and the call's one task, posted in a turn and submitted to the inbox outside. So
+ * that starts and cancels can be allowed on other threads one day, nothing else of the call is touched outside a turn.
+ */
+#ifndef CHANNEL_CALL_CANCEL_H
+#define CHANNEL_CALL_CANCEL_H
+
+struct lull_call;
+
+/* Hands commands to the call's task. Driving thread, in a turn or not. */
+void call_command(struct lull_call *call, unsigned command);
+
+/* Ends the call with CANCELLED. In context. */
+void call_cancel(struct lull_call *call);
+
+#endif

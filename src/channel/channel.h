@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A channel: its connectivity, its calls, and the queue of those that wait for a stream.
+ *
+ * Decides: what a call meets that finds no connection (it waits, or it fails), in which order waiting calls get
+ * streams, and when everything may be freed. Called by the public API (lull/channel.h) and by the files of a call.
+ * Must not know frames or how a response reads. In context, unless it says otherwise.
+ *
+ * Two counts keep a channel: `refs`, the application's and one for each call that is not over, which end in closing it;
+ * and `holds`, whatever still points here (call objects, posted tasks), which end in freeing it.
+ */
+#ifndef CHANNEL_CHANNEL_H
+#define CHANNEL_CHANNEL_H
+
+#include "base/list.h"
+#include "channel/call_arena.h"
+#include "channel/subchannel.h"
+#include "channel/trace.h"
+#include "lull/channel.h"
+#include "lull/recycler.h"
+
+struct lull_call;
+
+struct lull_channel {
+    struct lull_channel_options options; /* in force */
+    struct lull_world world;             /* resolved */
+    struct lull_executor *executor;
+    const struct lull_allocator *allocator;
+    struct lull_counters *counters;
+    struct lull_random_seeded seeded; /* when the world has no chance of its own */
+    struct trace trace;
+    char *target;
+    char *authority;
+    char *user_agent;
+
+    struct subchannel subchannel;
+    enum lull_state state;
+    bool
+        is_wanted; /* the application asked for a connection, and has neither got it nor a failure */
+
+    struct list_node calls; /* those that are not over, in the order of their ids */
+    struct list_node queue; /* of these, the ones without a stream */
+    uint32_t
+        waiting_calls;   /* created, without a stream and not over: what max_queued_calls limits */
+    uint32_t live_calls; /* created and `done` has not returned: what idle mode will count */
+    uint64_t last_call_id;
+    struct lull_recycler *recycler; /* of calls */
+    struct call_arenas arenas;
+
+    struct lull_task pump;      /* streams for those that wait */
+    struct lull_task next_turn; /* in the free phase: pump once more in the next turn */
+    struct lull_task dead;
+    bool is_pump_held; /* pump or next_turn are posted, each with a hold */
+    bool is_next_turn_held;
+    unsigned refs;
+    unsigned holds;
+    bool is_dying; /* `dead` was posted */
+};
+
+/* Enters the context unless it is entered; true when it had to: to be handed to channel_leave. Driving thread. */
+bool channel_enter(struct lull_channel *channel);
+void channel_leave(struct lull_channel *channel, bool had_to_enter);
+
+void channel_hold(struct lull_channel *channel);
+void channel_release(struct lull_channel *channel);
+
+static inline bool channel_is_closed(const struct lull_channel *channel)
+{
+    return channel->state == LULL_STATE_SHUTDOWN;
+}
+
+/* ---- channel_queue.c */
+
+/* The call, which is in no queue, waits for a stream, or fails at once; one that comes back takes its old place. */
+void channel_enqueue(struct lull_channel *channel, struct lull_call *call);
+
+/* Has the queue looked at in the task phase of this turn. Legal with nghttp2 on the stack. */
+void channel_post_pump(struct lull_channel *channel);
+
+/* Sets up the tasks; taken back by channel_queue_stop when the channel closes. */
+void channel_queue_init(struct lull_channel *channel);
+void channel_queue_stop(struct lull_channel *channel);
+
+/* The phase of the subchannel changed, or an attempt failed: what that means for those that wait. */
+void channel_queue_on_phase(struct lull_channel *channel);
+void channel_queue_on_attempt_failed(struct lull_channel *channel);
+
+/* How many calls are before this one. */
+size_t channel_queue_before(const struct lull_channel *channel, const struct lull_call *call);
+
+#endif

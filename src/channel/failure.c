@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The wording of failures. See failure.h.
+ *
+ * A line reads: CODE after TIME: where the call was (what is known about it) [where the time went]. For instance
+ *   DEADLINE_EXCEEDED after 1 s: connecting to 127.0.0.1:2379 (attempt 2: connection refused; next in 1.6 s)
+ */
+#include "channel/failure.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+
+void failure_errno_text(int sys_errno, char *out, size_t size)
+{
+    struct strbuf sb;
+    strbuf_init(&sb, out, size);
+    /* The errnos of system calls have static texts; strerror_r has two shapes. */
+    strbuf_add(&sb, strerror(sys_errno));
+    if (isupper((unsigned char)out[0]) && islower((unsigned char)out[1])) {
+        out[0] = (char)tolower((unsigned char)out[0]);
+    }
+}
+
+static bool is_dialling(enum lull_phase phase)
+{
+    return phase == LULL_PHASE_RESOLVING || phase == LULL_PHASE_CONNECTING ||
+           phase == LULL_PHASE_HANDSHAKE || phase == LULL_PHASE_SETTINGS ||
+           phase == LULL_PHASE_BACKOFF;
+}
+
+static void add_where(struct strbuf *sb, const struct failure_facts *facts)
+{
+    const char *address =
+        facts->address != NULL && *facts->address != '\0' ? facts->address : "the peer";
+    switch (facts->phase) {
+    case LULL_PHASE_RESOLVING:
+        strbuf_printf(sb, "resolving %s", address);
+        break;
+    case LULL_PHASE_CONNECTING:
+    case LULL_PHASE_BACKOFF:
+        strbuf_printf(sb, "connecting to %s", address);
+        break;
+    case LULL_PHASE_HANDSHAKE:
+        strbuf_printf(sb, "shaking hands with %s", address);
+        break;
+    case LULL_PHASE_SETTINGS:
+        strbuf_printf(sb, "connected to %s, waiting for its SETTINGS", address);
+        break;
+    case LULL_PHASE_QUEUED:
+        strbuf_printf(sb,
+                      "queued for a stream to %s: its MAX_CONCURRENT_STREAMS is used up, %zu calls "
+                      "before this one",
+                      address, facts->queued_before);
+        break;
+    case LULL_PHASE_SENDING:
+        strbuf_printf(sb, "sending the request to %s", address);
+        break;
+    case LULL_PHASE_WAITING:
+        strbuf_printf(sb, "waiting for the response of %s", address);
+        break;
+    case LULL_PHASE_READING:
+        strbuf_printf(sb, "reading the response of %s", address);
+        break;
+    default:
+        strbuf_add(sb, "before anything was done");
+        break;
+    }
+}
+
+/* "(attempt 2: connection refused; next in 1.6 s)", or "(attempt 3 under way; attempt 2: connection refused)". */
+static void add_attempts(struct strbuf *sb, const struct failure_facts *facts)
+{
+    if (!is_dialling(facts->phase) || facts->attempts == 0) {
+        return;
+    }
+    uint32_t failed = facts->attempts - (facts->is_attempting ? 1 : 0);
+    strbuf_add(sb, " (");
+    if (facts->is_attempting) {
+        strbuf_printf(sb, "attempt %" PRIu32 " under way", facts->attempts);
+    }
+    if (facts->last_attempt != NULL && failed > 0) {
+        strbuf_printf(sb, "%sattempt %" PRIu32 ": %s", facts->is_attempting ? "; " : "", failed,
+                      facts->last_attempt);
+    }
+    if (!facts->is_attempting && facts->next_attempt_after_ns == 0) {
+        strbuf_add(sb, "; next now");
+    } else if (!facts->is_attempting && facts->next_attempt_after_ns != LULL_NEVER) {
+        strbuf_add(sb, "; next in ");
+        strbuf_duration(sb, facts->next_attempt_after_ns);
+    }
+    strbuf_add(sb, ")");
+}
+
+static void add_message(struct strbuf *sb, const struct failure_facts *facts)
+{
+    if (facts->what != NULL) {
+        strbuf_add(sb, facts->what);
+    }
+    /* A failure of the connection is told by where the call was; of the others some say where as well. */
+    bool wants_where = facts->what == NULL || facts->reason == LULL_REASON_CANCELLED ||
+                       facts->reason == LULL_REASON_CHANNEL_CLOSED;
+    if (wants_where) {
+        if (facts->what != NULL) {
+            strbuf_add(sb, facts->phase == LULL_PHASE_START ? " " : " while ");
+        }
+        add_where(sb, facts);
+        add_attempts(sb, facts);
+    }
+    if (facts->what == NULL &&
+        (facts->phase == LULL_PHASE_WAITING || facts->phase == LULL_PHASE_READING)) {
+        strbuf_printf(sb, " (%" PRIu64 " bytes read since the request was sent)",
+                      facts->bytes_read);
+    }
+}
+
+/* " [connecting 400 ms, waiting 600 ms]", where there is more than one place to name; not what is lost in the whole. */
+static void add_times(struct strbuf *sb, const struct failure_facts *facts)
+{
+    int64_t least_ns = facts->elapsed_ns / 1000 + 1;
+    unsigned count = 0;
+    for (int i = 0; i < LULL_PHASE_COUNT; i++) {
+        count += facts->phase_ns[i] >= least_ns;
+    }
+    if (count < 2) {
+        return;
+    }
+    const char *before = " [";
+    for (int i = 0; i < LULL_PHASE_COUNT; i++) {
+        if (facts->phase_ns[i] >= least_ns) {
+            strbuf_printf(sb, "%s%s ", before, lull_phase_name(i));
+            strbuf_duration(sb, facts->phase_ns[i]);
+            before = ", ";
+        }
+    }
+    strbuf_add(sb, "]");
+}
+
+static void fill_record(struct failure *failure, const struct failure_facts *facts)
+{
+    struct strbuf sb;
+    strbuf_init(&sb, failure->address, sizeof(failure->address));
+    if (facts->address != NULL) {
+        strbuf_add(&sb, facts->address);
+    }
+    failure->record = (struct lull_failure){
+        .size = sizeof(failure->record),
+        .reason = facts->reason,
+        .phase = facts->phase,
+        .address = failure->address,
+        .sys_errno = facts->sys_errno,
+        .http_status = facts->http_status,
+        .http2_error = facts->http2_error,
+        .attempts = facts->attempts,
+        .elapsed_ns = facts->elapsed_ns,
+        .bytes_read = facts->bytes_read,
+        .next_attempt_after_ns = facts->next_attempt_after_ns,
+        .line = failure->line,
+    };
+    memcpy(failure->record.phase_ns, facts->phase_ns, sizeof(failure->record.phase_ns));
+}
+
+static void write_line(struct failure *failure, const struct failure_facts *facts,
+                       const char *message, bool is_servers)
+{
+    struct strbuf sb;
+    strbuf_init(&sb, failure->line, sizeof(failure->line));
+    strbuf_printf(&sb, "%s after ", lull_code_name((int)facts->code));
+    strbuf_duration(&sb, facts->elapsed_ns);
+    if (is_servers) {
+        strbuf_printf(&sb, ": status from %s",
+                      facts->address != NULL && *facts->address != '\0' ? facts->address
+                                                                        : "the server");
+    }
+    if (*message != '\0') {
+        strbuf_printf(&sb, ": %s", message);
+    }
+    add_times(&sb, facts);
+}
+
+void failure_write(struct failure *failure, const struct failure_facts *facts)
+{
+    struct strbuf sb;
+    fill_record(failure, facts);
+    strbuf_init(&sb, failure->message, sizeof(failure->message));
+    add_message(&sb, facts);
+    write_line(failure, facts, failure->message, false);
+}
+
+void failure_write_server(struct failure *failure, const struct failure_facts *facts,
+                          const char *server_message)
+{
+    fill_record(failure, facts);
+    failure->message[0] = '\0';
+    write_line(failure, facts, server_message, true);
+}

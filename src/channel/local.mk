@@ -1,0 +1,14 @@
+liblull_core_la_SOURCES += \
+	src/channel/call.c src/channel/call.h \
+	src/channel/call_arena.c src/channel/call_arena.h \
+	src/channel/call_cancel.c src/channel/call_cancel.h \
+	src/channel/call_stream.c src/channel/call_stream.h \
+	src/channel/call_timeouts.c src/channel/call_timeouts.h \
+	src/channel/channel.c src/channel/channel.h \
+	src/channel/channel_queue.c \
+	src/channel/failure.c src/channel/failure.h \
+	src/channel/options.c src/channel/options.h \
+	src/channel/response.c src/channel/response.h \
+	src/channel/subchannel.c src/channel/subchannel.h \
+	src/channel/trace.c src/channel/trace.h \
+	src/channel/version.c

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which status the shape of a unary response is (BEHAVIOUR 2.13; RULINGS 19-21; grpc/doc/PROTOCOL-HTTP2.md,
+ * Responses).
+ *
+ * Decides: from what came of a response, whether the call is over and how it ended. Called by call_stream.c, which
+ * records the facts. Must not know streams, retries or deadlines: who wins when the deadline has passed too is
+ * decided there.
+ */
+#ifndef CHANNEL_RESPONSE_H
+#define CHANNEL_RESPONSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/strbuf.h"
+#include "h2/stream.h"
+#include "lull/metadata.h"
+#include "lull/status.h"
+
+/* Bytes kept of a body that is not gRPC, to be quoted. When so many came the rest is not waited for. */
+#define RESPONSE_RAW_BYTES 200
+
+#define RESPONSE_CONTENT_TYPE_BYTES 64
+
+/* What came, as far as it matters for the status. */
+struct response {
+    int http_status;      /* of the first header block; -1: it had no `:status` */
+    bool has_headers;     /* a header block that was not the last one */
+    bool is_doubled;      /* a second one */
+    bool has_trailers;    /* the header block with END_STREAM */
+    bool has_end_of_data; /* END_STREAM on DATA */
+    bool is_closed;       /* the stream is over, `end` says why */
+    bool has_content_type;
+    bool is_grpc; /* the content-type is */
+    bool has_grpc_status;
+    bool is_grpc_status_readable;
+    enum lull_code grpc_status;
+    uint32_t messages;
+    char content_type[RESPONSE_CONTENT_TYPE_BYTES];
+    uint8_t raw[RESPONSE_RAW_BYTES];
+    size_t raw_len;
+    uint64_t raw_total;
+    struct h2_stream_end end;
+};
+
+/* How it ended. */
+struct verdict {
+    enum lull_code code;
+    enum lull_reason reason;
+    bool is_servers;     /* code and message are the server's own */
+    int64_t http2_error; /* -1: none */
+};
+
+/* Before the first byte. */
+void response_init(struct response *response);
+
+/* Takes what matters from a header block. */
+void response_on_headers(struct response *response, int http_status,
+                         const struct lull_metadata *headers);
+void response_on_trailers(struct response *response, int http_status,
+                          const struct lull_metadata *trailers);
+void response_on_raw(struct response *response, const uint8_t *bytes, size_t len);
+
+/* True when anything came: the server has seen the call, it may not be replayed unseen. */
+bool response_has_begun(const struct response *response);
+
+/* True when nothing that may still come can change the verdict. */
+bool response_is_decided(const struct response *response);
+
+/* True when the server's own status decides: parsed trailers with a status (RULINGS 19). */
+bool response_has_verdict_of_server(const struct response *response);
+
+/* The verdict on a decided response; `text` receives what happened, nothing when is_servers or OK. */
+struct verdict response_judge(const struct response *response, struct strbuf *text);
+
+/* True for names that the protocol owns: not shown as metadata of the application. */
+bool response_is_protocol_header(const struct lull_metadatum *item);
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One address and the connections to it: IDLE, CONNECTING, READY, and the wait between attempts.
+ *
+ * Decides: when to dial (policy/backoff's arithmetic on one Rescheduler), when an attempt has failed, and which
+ * connection takes new streams. Called by channel.c, which is told of every change. Must not know calls, the queue or
+ * status codes. In context.
+ *
+ * One timer at most is armed, and its meaning is the phase: the limit of the attempt, or the next attempt. A
+ * connection that got a GOAWAY takes no more streams and lives on until its last one ends.
+ */
+#ifndef CHANNEL_SUBCHANNEL_H
+#define CHANNEL_SUBCHANNEL_H
+
+#include "base/list.h"
+#include "channel/trace.h"
+#include "h2/transport.h"
+#include "lull/rescheduler.h"
+#include "net/dial.h"
+#include "policy/backoff.h"
+
+enum subchannel_phase {
+    SUBCHANNEL_IDLE,     /* no connection that takes streams, and none wanted */
+    SUBCHANNEL_SPACING,  /* one is wanted; the last attempt started too short a while ago */
+    SUBCHANNEL_DIALLING, /* connect under way */
+    SUBCHANNEL_GREETING, /* connected; the server's first SETTINGS has not come */
+    SUBCHANNEL_READY,
+    SUBCHANNEL_BACKOFF, /* the last attempt failed; the timer starts the next */
+    SUBCHANNEL_CLOSED   /* for good */
+};
+
+#define SUBCHANNEL_REASON_BYTES 320
+
+#define CONNECTION_GOAWAY_BYTES 128
+
+struct subchannel;
+
+/* One connection that dialled and connected, until its transport is gone. */
+struct connection {
+    struct list_node link; /* in the subchannel's connections */
+    struct subchannel *subchannel;
+    struct h2_transport *transport;
+    bool has_goaway;
+    char goaway_text[CONNECTION_GOAWAY_BYTES]; /* "GOAWAY(NO_ERROR, "debug")" */
+};
+
+struct subchannel_ops {
+    /* The phase changed; `from` is what it was. */
+    void (*on_phase)(struct subchannel *subchannel, enum subchannel_phase from);
+    /* An attempt failed (last_failure says why) and the phase is BACKOFF; told after on_phase. */
+    void (*on_attempt_failed)(struct subchannel *subchannel);
+    /* Streams may be opened, perhaps with nghttp2 on the stack: post, do not open. */
+    void (*on_capacity)(struct subchannel *subchannel);
+    /* True when somebody waits for a connection: asked when a spacing is over. */
+    bool (*is_wanted)(struct subchannel *subchannel);
+    /* A connection is gone; the last one lets a closed subchannel be freed. */
+    void (*on_connection_gone)(struct subchannel *subchannel);
+};
+
+/* What a subchannel goes by; [borrow], outlives it. */
+struct subchannel_options {
+    struct lull_executor *executor;
+    struct lull_loop *loop;
+    struct lull_dialer *dialer;
+    struct lull_random *random;
+    const struct trace *trace;
+    const struct lull_allocator *allocator;
+    struct backoff_options backoff;
+    struct h2_transport_options transport;
+};
+
+/* Why the last attempt failed, or the last connection ended. */
+struct subchannel_failure {
+    int sys_errno;
+    char reason[SUBCHANNEL_REASON_BYTES]; /* "" when there is nothing to tell, as when READY */
+};
+
+struct subchannel {
+    const struct subchannel_ops *ops;
+    struct subchannel_options options;
+    struct addr addr;
+    enum subchannel_phase phase;
+    struct backoff backoff;
+    struct lull_rescheduler
+        timer; /* DIALLING, GREETING: the limit; SPACING, BACKOFF: the next attempt */
+    struct lull_instant next_at; /* SPACING, BACKOFF: when that is */
+    struct lull_instant attempt_at;
+    uint32_t attempts;            /* started so far */
+    struct endpoint *dialled;     /* while DIALLING */
+    struct connection *current;   /* while GREETING and READY */
+    struct list_node connections; /* current, and those that drain or close */
+    struct subchannel_failure last_failure;
+};
+
+/* LULL_OK or LULL_RC_NOMEM. */
+int subchannel_init(struct subchannel *subchannel, const struct subchannel_ops *ops,
+                    const struct subchannel_options *options, const struct addr *addr);
+
+/* Wants a connection: dials now, or as soon as the spacing allows. Does nothing unless IDLE. */
+void subchannel_connect(struct subchannel *subchannel);
+
+/* Forgets the waits: in BACKOFF the next attempt starts now. */
+void subchannel_reset_backoff(struct subchannel *subchannel);
+
+/* Closes everything for good and gives the timer back. Connections end by and by; the second time nothing happens. */
+void subchannel_close(struct subchannel *subchannel);
+
+/* The connection takes no more streams for a reason of ours (ids used up): it drains, and the phase is IDLE. */
+void subchannel_retire(struct subchannel *subchannel);
+
+/* A call on one of the connections ended with a status of the server's. */
+void subchannel_on_call_completed(struct subchannel *subchannel,
+                                  const struct connection *connection);
+
+/* The connection that takes new streams; NULL unless READY. */
+struct connection *subchannel_ready_connection(const struct subchannel *subchannel);
+
+/* True while an attempt is under way. */
+bool subchannel_is_attempting(const struct subchannel *subchannel);
+
+/* Until the next attempt starts; LULL_NEVER when none is to start by itself. */
+int64_t subchannel_next_attempt_after(const struct subchannel *subchannel, struct lull_instant now);
+
+/* True when the memory may go: CLOSED and without connections. */
+bool subchannel_is_gone(const struct subchannel *subchannel);
+
+const char *subchannel_phase_name(enum subchannel_phase phase);
+
+#endif

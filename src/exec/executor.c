@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The executor as an object (lull/executor.h, exec/executor.h): its making and end, who is in
+ * context, what is queued, what it shares.
+ *
+ * The phases of a turn are in turn.c, the dealings with the loop in alarm.c.
+ */
+#include "exec/executor.h"
+
+#include <string.h>
+
+#include "base/invariant.h"
+#include "base/mem.h"
+#include "exec/executor_parts.h"
+
+#define TASK_BUDGET 1024u
+
+void lull_task_init(struct lull_task *task, lull_task_fn run)
+{
+    memset(task, 0, sizeof(*task));
+    task->run = run;
+}
+
+int lull_executor_new(const struct lull_executor_options *options, struct lull_executor **out)
+{
+    struct lull_executor_options chosen;
+    lull_executor_options_init(&chosen);
+    if (options != NULL) {
+        /* There is one version of the struct so far; another size is another library's. */
+        if (options->size != sizeof(*options)) {
+            return LULL_RC_INVALID;
+        }
+        chosen = *options;
+    }
+    struct lull_executor *executor = mem_zeroed(chosen.allocator, sizeof(*executor));
+    if (executor == NULL) {
+        return LULL_RC_NOMEM;
+    }
+    executor->counters.size = sizeof(executor->counters);
+    executor->counters.allocations = 1;
+    executor->clock = chosen.clock != NULL ? chosen.clock : lull_clock_system();
+    executor->allocator = chosen.allocator != NULL ? chosen.allocator : lull_allocator_system();
+    executor->task_budget = chosen.task_budget != 0 ? chosen.task_budget : TASK_BUDGET;
+    executor->alarm_at = lull_at(LULL_NEVER);
+    atomic_init(&executor->owner, 0);
+    atomic_init(&executor->driver, thread_id());
+    atomic_init(&executor->loop_state, EXECUTOR_LOOP_AWAKE);
+    inbox_init(&executor->inbox);
+    task_queue_init(&executor->ready);
+    task_queue_init(&executor->tasks);
+    task_queue_init(&executor->flushes);
+    task_queue_init(&executor->dead);
+    timerq_init(&executor->timers, executor->allocator, &executor->counters);
+    lanes_init(&executor->lanes, executor);
+    *out = executor;
+    return LULL_OK;
+}
+
+void lull_executor_free(struct lull_executor *executor)
+{
+    if (executor == NULL) {
+        return;
+    }
+    LULL_INVARIANT(executor_claim(executor), "an executor is freed in its own context");
+    executor_run_dead(executor);
+    executor_set_loop(executor, NULL);
+    if (executor->driven_by != NULL) {
+        lull_fake_clock_drop(executor->driven_by, executor);
+    }
+    lanes_fini(&executor->lanes);
+    timerq_fini(&executor->timers);
+    mem_release(executor->allocator, executor->read_buffer);
+    mem_release(executor->allocator, executor->write_buffer);
+    mem_release(executor->allocator, executor);
+}
+
+/* ---- context */
+
+bool executor_claim(struct lull_executor *executor)
+{
+    uintptr_t nobody = 0;
+    const uintptr_t self = thread_id();
+    /* Acquire pairs with executor_yield: what the last thread in context did is seen by this one. */
+    if (!atomic_compare_exchange_strong_explicit(&executor->owner, &nobody, self,
+                                                 memory_order_acquire, memory_order_relaxed)) {
+        return false;
+    }
+    if (atomic_load_explicit(&executor->driver, memory_order_relaxed) != self) {
+        atomic_store_explicit(&executor->driver, self, memory_order_relaxed);
+    }
+    return true;
+}
+
+void executor_yield(struct lull_executor *executor)
+{
+    atomic_store_explicit(&executor->owner, 0, memory_order_release);
+}
+
+int lull_executor_enter(struct lull_executor *executor)
+{
+    if (!executor_claim(executor)) {
+        return LULL_RC_IN_TURN;
+    }
+    /* Read by the first who asks. */
+    executor->turn_now = lull_at(INT64_MIN);
+    executor->now_is_stale = true;
+    return LULL_OK;
+}
+
+void lull_executor_leave(struct lull_executor *executor)
+{
+    LULL_INVARIANT(executor_is_here(executor), "the context is left by who did not enter it");
+    executor_alarm_update(executor);
+    executor_yield(executor);
+}
+
+bool lull_executor_in_context(const struct lull_executor *executor)
+{
+    return executor_is_here(executor);
+}
+
+/* ---- queues */
+
+void lull_executor_post(struct lull_executor *executor, struct lull_task *task)
+{
+    LULL_INVARIANT(executor_is_here(executor), "a task is posted outside the context");
+    (void)task_queue_push(&executor->tasks, task);
+}
+
+bool lull_executor_unpost(struct lull_executor *executor, struct lull_task *task)
+{
+    LULL_INVARIANT(executor_is_here(executor), "a task is taken back outside the context");
+    return task_queue_remove(task);
+}
+
+bool lull_executor_submit(struct lull_executor *executor, struct lull_task *task)
+{
+    if (inbox_push(&executor->inbox, task) == INBOX_ALREADY) {
+        return false;
+    }
+    /* In context, the end of the turn or of the visit looks at the inbox. */
+    if (executor->loop != NULL && !executor_is_here(executor)) {
+        if (atomic_load_explicit(&executor->driver, memory_order_relaxed) == thread_id()) {
+            executor_ask_soon(executor);
+        } else {
+            executor_wake_if_asleep(executor);
+        }
+    }
+    return true;
+}
+
+void executor_post_ready(struct lull_executor *executor, struct lull_task *task)
+{
+    const bool is_here = executor_is_here(executor);
+    LULL_INVARIANT(is_here || atomic_load_explicit(&executor->owner, memory_order_relaxed) == 0,
+                   "an endpoint is made ready while another thread is in context");
+    if (task_queue_push(&executor->ready, task) && !is_here && executor->loop != NULL &&
+        atomic_load_explicit(&executor->loop_state, memory_order_relaxed) == EXECUTOR_LOOP_ASLEEP) {
+        /* An awake loop is about to run the turn for which it makes this endpoint ready. */
+        executor_ask_soon(executor);
+    }
+}
+
+void executor_post_flush(struct lull_executor *executor, struct lull_task *task)
+{
+    LULL_INVARIANT(executor_is_here(executor), "a flush is posted outside the context");
+    (void)task_queue_push(&executor->flushes, task);
+}
+
+void executor_post_dead(struct lull_executor *executor, struct lull_task *task)
+{
+    LULL_INVARIANT(executor_is_here(executor), "a free is posted outside the context");
+    (void)task_queue_push(&executor->dead, task);
+}
+
+bool executor_has_work(struct lull_executor *executor)
+{
+    return !task_queue_is_empty(&executor->tasks) || !task_queue_is_empty(&executor->ready) ||
+           !task_queue_is_empty(&executor->flushes) || !task_queue_is_empty(&executor->dead) ||
+           !inbox_is_empty(&executor->inbox);
+}
+
+struct lull_instant lull_executor_next_at(struct lull_executor *executor)
+{
+    return executor_has_work(executor) ? lull_at(INT64_MIN) : timerq_earliest(&executor->timers);
+}
+
+/* ---- time */
+
+static struct lull_instant read_clock(struct lull_executor *executor)
+{
+    executor->counters.clock_reads++;
+    return lull_clock_now(executor->clock);
+}
+
+struct lull_instant executor_fresh_now(struct lull_executor *executor)
+{
+    if (executor->now_is_stale) {
+        const struct lull_instant read = read_clock(executor);
+        executor->now_is_stale = false;
+        /* A driver's `now` may be ahead of the clock by its rounding; a turn never goes back. */
+        if (lull_instant_before(executor->turn_now, read)) {
+            executor->turn_now = read;
+        }
+    }
+    return executor->turn_now;
+}
+
+struct lull_instant lull_executor_now(struct lull_executor *executor)
+{
+    return executor_is_here(executor) ? executor_fresh_now(executor) : read_clock(executor);
+}
+
+void executor_on_user_returned(struct lull_executor *executor)
+{
+    executor->now_is_stale = true;
+}
+
+struct lull_clock *lull_executor_clock(const struct lull_executor *executor)
+{
+    return executor->clock;
+}
+
+static struct lull_instant driven_next_at(void *ctx)
+{
+    return lull_executor_next_at(ctx);
+}
+
+static void driven_turn(void *ctx, struct lull_instant now)
+{
+    (void)lull_executor_turn(ctx, now);
+}
+
+int lull_executor_attach(struct lull_executor *executor, struct lull_fake_clock *clock)
+{
+    const int rc = lull_fake_clock_drive(clock, driven_next_at, driven_turn, executor);
+    if (rc == LULL_OK) {
+        executor->driven_by = clock;
+    }
+    return rc;
+}
+
+/* ---- what is shared */
+
+static uint8_t *buffer(struct lull_executor *executor, uint8_t **which)
+{
+    if (*which == NULL) {
+        *which = mem_alloc(executor->allocator, EXECUTOR_BUFFER_BYTES);
+        executor->counters.allocations += *which != NULL;
+    }
+    return *which;
+}
+
+uint8_t *executor_read_buffer(struct lull_executor *executor)
+{
+    return buffer(executor, &executor->read_buffer);
+}
+
+uint8_t *executor_write_buffer(struct lull_executor *executor)
+{
+    return buffer(executor, &executor->write_buffer);
+}
+
+void executor_trim(struct lull_executor *executor)
+{
+    LULL_INVARIANT(executor_is_here(executor), "an executor is trimmed outside its context");
+    mem_release(executor->allocator, executor->read_buffer);
+    mem_release(executor->allocator, executor->write_buffer);
+    executor->read_buffer = NULL;
+    executor->write_buffer = NULL;
+    lanes_trim(&executor->lanes);
+    timerq_trim(&executor->timers);
+}
+
+struct lull_counters *executor_counters(struct lull_executor *executor)
+{
+    return &executor->counters;
+}
+
+void lull_executor_counters(const struct lull_executor *executor, struct lull_counters *out)
+{
+    const size_t size =
+        out->size < sizeof(executor->counters) ? out->size : sizeof(executor->counters);
+    if (size < sizeof(out->size)) {
+        return;
+    }
+    memcpy(out, &executor->counters, size);
+    out->size = size;
+}
+
+const struct lull_allocator *executor_allocator(const struct lull_executor *executor)
+{
+    return executor->allocator;
+}
+
+struct timerq *executor_timerq(struct lull_executor *executor)
+{
+    return &executor->timers;
+}
+
+struct lanes *executor_lanes(struct lull_executor *executor)
+{
+    return &executor->lanes;
+}
+
+uint64_t executor_turn_number(const struct lull_executor *executor)
+{
+    return executor->counters.turns;
+}

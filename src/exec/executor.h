@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The executor's inner side: the phases of a turn that the layers above hang their work on. Its public side is
+ * lull/executor.h. Everything here is for the driving thread in context, unless it says otherwise.
+ */
+#ifndef EXEC_EXECUTOR_H
+#define EXEC_EXECUTOR_H
+
+#include "lull/executor.h"
+#include "lull/loop.h"
+
+struct lanes;
+struct timerq;
+
+/* Bytes of the shared read buffer and of the shared write buffer. */
+#define EXECUTOR_BUFFER_BYTES ((size_t)64 * 1024)
+
+/* Queues for the phases of a turn. A task is in one queue at a time; posting one that is queued does nothing. */
+void executor_post_ready(struct lull_executor *executor, struct lull_task *task); /* ready endpoints: read phase; also legal outside a turn on the driving thread */
+void executor_post_flush(struct lull_executor *executor, struct lull_task *task); /* transports to flush, once each */
+void executor_post_dead(struct lull_executor *executor, struct lull_task *task);  /* frees, at the very end of the turn */
+
+/* A user callback has just returned: `now` is stale, its next reader reads the clock again. */
+void executor_on_user_returned(struct lull_executor *executor);
+
+/* Scratch memory for one read or one gathered write; valid until the caller returns. Made at first use; NULL: no memory. */
+uint8_t *executor_read_buffer(struct lull_executor *executor);
+uint8_t *executor_write_buffer(struct lull_executor *executor);
+
+/* Counters that the layers above add to. */
+struct lull_counters *executor_counters(struct lull_executor *executor);
+const struct lull_allocator *executor_allocator(const struct lull_executor *executor);
+struct timerq *executor_timerq(struct lull_executor *executor);
+
+/* The executor's deadline lanes. Made with the executor. */
+struct lanes *executor_lanes(struct lull_executor *executor);
+
+/* Counts turns from 1; 0 before the first. Tells whether two facts belong to one turn. */
+uint64_t executor_turn_number(const struct lull_executor *executor);
+
+/*
+ * The loop that alarms and wakes; NULL: driven by hand or by a fake clock, and an alarm that stands at the old loop is taken
+ * back with alarm(LULL_NEVER). After a turn, and when a leave moved the next instant earlier, loop->ops->alarm is called,
+ * only then; when work is left it is called for the turn's own now. An alarm that fired is forgotten by
+ * executor_on_alarm_gone, or by a turn at or after its instant: it may fire early, late, twice, or inside `alarm`. A refused
+ * alarm is asked for again every turn (RULINGS 18). Freeing the executor sets NULL here: the loop must still be able to answer.
+ */
+void executor_set_loop(struct lull_executor *executor, struct lull_loop *loop);
+struct lull_loop *executor_loop(const struct lull_executor *executor);
+void executor_on_alarm_gone(struct lull_executor *executor);
+
+/* True while the alarm that was last asked for stands refused. Where RULINGS 18's "fails once" will hang. */
+bool executor_is_alarm_refused(const struct lull_executor *executor);
+
+/*
+ * The loop is about to sleep in its poll (or to give its fd to a host's poll) / has woken. A submit from another thread calls
+ * wake only when it finds the loop asleep. Returns false from _sleep when the inbox is not empty: do not sleep. A submit on
+ * the driving thread outside the context, and a ready post there that finds the loop asleep, call soon (wake without one),
+ * once until the next turn; a loop that always looks at next_at before it sleeps should have a cheap `soon`.
+ */
+bool executor_sleep(struct lull_executor *executor);
+void executor_awake(struct lull_executor *executor);
+
+/* For a host's loop that cannot tell when it sleeps: it is taken for asleep between turns, so that the first submit after
+ * each turn wakes it. It must answer every wake with a turn. */
+void executor_set_loop_silent(struct lull_executor *executor);
+
+/* Gives back what no made timer and no waiting entry needs: buffers, slots, empty lanes. For a channel that goes idle. */
+void executor_trim(struct lull_executor *executor);
+
+#endif

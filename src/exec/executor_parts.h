@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What an executor is made of, for the files of exec/ and nobody else.
+ */
+#ifndef EXEC_EXECUTOR_PARTS_H
+#define EXEC_EXECUTOR_PARTS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "exec/executor.h"
+#include "exec/inbox.h"
+#include "exec/lane.h"
+#include "exec/task_queue.h"
+#include "exec/thread_id.h"
+#include "time/timerq.h"
+
+/* Keeps what other threads write off the driving thread's lines. */
+#define EXECUTOR_LINE_BYTES 64
+
+/* What a loop has told us, and so whether a submit from another thread has to wake it. */
+enum executor_loop_state {
+    EXECUTOR_LOOP_AWAKE, /* it looks at the inbox before it sleeps */
+    EXECUTOR_LOOP_ASLEEP /* the first submit wakes it */
+};
+
+struct lull_executor {
+    /* The thread that is in context, 0 when nobody is. Taken by compare-and-swap: two drivers at
+     * once are refused, not mixed. */
+    _Atomic(uintptr_t) owner;
+    _Atomic(uintptr_t) driver; /* the thread that was in context last; at first the maker's */
+
+    struct lull_instant turn_now; /* what this turn or visit goes by; INT64_MIN: not read yet */
+    bool now_is_stale;            /* a user callback has returned since it was read */
+    uint32_t task_budget;
+    uint32_t budget_left; /* of this turn */
+
+    struct task_queue ready;
+    struct task_queue tasks;
+    struct task_queue flushes;
+    struct task_queue dead;
+    struct timerq timers;
+    struct lanes lanes;
+
+    struct lull_loop *loop;       /* NULL: driven by hand */
+    struct lull_instant alarm_at; /* the alarm that stands at the loop, LULL_NEVER: none */
+    bool is_asking_alarm;         /* inside loop->ops->alarm */
+    bool is_alarm_lost;           /* it was used up before it returned */
+    bool is_alarm_refused;        /* the last one asked for was refused */
+    bool is_soon_asked;           /* the loop was asked for a turn that has not come yet */
+    bool is_loop_silent; /* it never says when it sleeps: take it for asleep between turns */
+
+    struct lull_clock *clock;
+    struct lull_fake_clock *driven_by; /* [nullable] */
+    const struct lull_allocator *allocator;
+    uint8_t *read_buffer;
+    uint8_t *write_buffer;
+    struct lull_counters counters;
+
+    char other_threads[EXECUTOR_LINE_BYTES]; /* what follows is written by any thread */
+    struct inbox inbox;
+    _Atomic(int) loop_state; /* enum executor_loop_state */
+    char end[EXECUTOR_LINE_BYTES];
+};
+
+/* lull_executor_in_context without a call. Relaxed: a thread finds its own id there only if it wrote
+ * it itself, and what others write is not equal to it. */
+static inline bool executor_is_here(const struct lull_executor *executor)
+{
+    return atomic_load_explicit(&executor->owner, memory_order_relaxed) == thread_id();
+}
+
+/* The turn's now for the next reader: read again once when it is stale. In context. */
+struct lull_instant executor_fresh_now(struct lull_executor *executor);
+
+/* Becomes the one in context. False: somebody is. */
+bool executor_claim(struct lull_executor *executor);
+
+/* Ends being in context. */
+void executor_yield(struct lull_executor *executor);
+
+/* True when a turn would find something to do at any instant. Driving thread. */
+bool executor_has_work(struct lull_executor *executor);
+
+/* exec/turn.c: runs the queued frees, and those that they queue. */
+void executor_run_dead(struct lull_executor *executor);
+
+/* exec/alarm.c: a turn begins; the alarm that brought it, or that is overdue, stands no more. */
+void executor_alarm_on_turn(struct lull_executor *executor, struct lull_instant now);
+
+/* exec/alarm.c: a turn was refused; if that was inside `alarm`, the alarm is used up. */
+void executor_alarm_on_refused(struct lull_executor *executor);
+
+/* exec/alarm.c: the turn or the visit ends: asks for an alarm if the next instant moved earlier. */
+void executor_alarm_update(struct lull_executor *executor);
+
+/* exec/alarm.c: something was put in from the driving thread, outside the context. */
+void executor_ask_soon(struct lull_executor *executor);
+
+/* exec/alarm.c: something was put in from another thread. */
+void executor_wake_if_asleep(struct lull_executor *executor);
+
+#endif

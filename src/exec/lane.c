@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Deadline lanes, see lane.h.
+ *
+ * A lane's Rescheduler is set to the first entry's instant when the lane stops being empty, or when
+ * an entry comes to stand before all others. It is not moved when the first entry leaves: it fires
+ * early once per timeout, at most, and is then set to the first that is left. When the last entry
+ * leaves it is cancelled softly, one store.
+ */
+#include "exec/lane.h"
+
+#include <string.h>
+
+#include "base/invariant.h"
+#include "base/mem.h"
+#include "exec/executor_parts.h"
+#include "exec/rescheduler.h"
+
+#define BY_VALUE_FIRST 8u
+
+/* How many lanes a join without one looks at for one that it may take over. */
+#define HAND_STEPS 8u
+
+struct lane {
+    struct list_node entries; /* earliest first */
+    int64_t after_ns;         /* the timeout of those who join */
+    struct lull_rescheduler first_due;
+    struct lanes *lanes;
+    bool was_used; /* since the hand last passed */
+};
+
+/* What an entry has for a lane while it stands in lanes->expiring: only the address matters. */
+static struct lane expiring_now;
+
+/* ---- finding a lane by its value: open addressing, linear probing */
+
+static uint32_t home(const struct lanes *lanes, int64_t after_ns)
+{
+    /* Fibonacci hashing: timeouts are round numbers, the high bits of the product are not. */
+    const uint64_t mixed = (uint64_t)after_ns * UINT64_C(0x9E3779B97F4A7C15);
+    return (uint32_t)(mixed >> 40) & (lanes->slots_count - 1);
+}
+
+static struct lane *find(const struct lanes *lanes, int64_t after_ns)
+{
+    if (lanes->slots_count == 0) {
+        return NULL;
+    }
+    uint32_t slot = home(lanes, after_ns);
+    while (lanes->by_value[slot] != NULL && lanes->by_value[slot]->after_ns != after_ns) {
+        slot = (slot + 1) & (lanes->slots_count - 1);
+    }
+    return lanes->by_value[slot];
+}
+
+static void insert(struct lanes *lanes, struct lane *lane)
+{
+    uint32_t slot = home(lanes, lane->after_ns);
+    while (lanes->by_value[slot] != NULL) {
+        slot = (slot + 1) & (lanes->slots_count - 1);
+    }
+    lanes->by_value[slot] = lane;
+}
+
+/* Takes the lane out and closes the gap: what was pushed on past its home moves back. */
+static void erase(struct lanes *lanes, const struct lane *lane)
+{
+    const uint32_t mask = lanes->slots_count - 1;
+    uint32_t gap = home(lanes, lane->after_ns);
+    while (lanes->by_value[gap] != lane) {
+        gap = (gap + 1) & mask;
+    }
+    lanes->by_value[gap] = NULL;
+    for (uint32_t slot = (gap + 1) & mask; lanes->by_value[slot] != NULL;
+         slot = (slot + 1) & mask) {
+        const uint32_t from_home = (slot - home(lanes, lanes->by_value[slot]->after_ns)) & mask;
+        if (from_home >= ((slot - gap) & mask)) {
+            lanes->by_value[gap] = lanes->by_value[slot];
+            lanes->by_value[slot] = NULL;
+            gap = slot;
+        }
+    }
+}
+
+/* Keeps the table at most half full with one lane more. False: no memory. */
+static bool make_room(struct lanes *lanes)
+{
+    if ((lanes->count + 1) * 2 <= lanes->slots_count) {
+        return true;
+    }
+    const struct lull_allocator *allocator = lanes->executor->allocator;
+    const uint32_t more = lanes->slots_count == 0 ? BY_VALUE_FIRST : lanes->slots_count * 2;
+    struct lane **table = mem_zeroed(allocator, more * sizeof(struct lane *));
+    if (table == NULL) {
+        return false;
+    }
+    lanes->executor->counters.allocations++;
+    mem_release(allocator, lanes->by_value);
+    lanes->by_value = table;
+    lanes->slots_count = more;
+    for (uint32_t i = 0; i < lanes->count; i++) {
+        insert(lanes, lanes->all[i]);
+    }
+    return true;
+}
+
+/* ---- lanes */
+
+static void first_due(struct lull_rescheduler *r, struct lull_instant now)
+{
+    struct lane *lane = container_of(r, struct lane, first_due);
+    struct lanes *lanes = lane->lanes;
+    struct list_node *node;
+    /* All that are due now, and not those who join meanwhile. Out of the lane first, so that the
+     * lane is whole while the callbacks run. */
+    while ((node = list_first(&lane->entries)) != NULL) {
+        struct lane_entry *entry = LIST_ENTRY(node, struct lane_entry, in_lane);
+        if (lull_instant_before(now, entry->due_at)) {
+            rescheduler_set(r, entry->due_at);
+            break;
+        }
+        list_remove(node);
+        list_push_back(&lanes->expiring, node);
+        entry->lane = &expiring_now;
+    }
+    while ((node = list_pop_front(&lanes->expiring)) != NULL) {
+        struct lane_entry *entry = LIST_ENTRY(node, struct lane_entry, in_lane);
+        entry->due_at = lull_at(LULL_NEVER);
+        entry->lane = NULL;
+        entry->expired(entry, executor_fresh_now(lanes->executor));
+    }
+}
+
+/* One lane more for this value; NULL: no memory. */
+static struct lane *make_lane(struct lanes *lanes, int64_t after_ns)
+{
+    struct lull_executor *executor = lanes->executor;
+    if (!make_room(lanes)) {
+        return NULL;
+    }
+    struct lane *lane = mem_alloc(executor->allocator, sizeof(*lane));
+    if (lane == NULL) {
+        return NULL;
+    }
+    if (lull_rescheduler_init(&lane->first_due, executor, first_due) != LULL_OK) {
+        mem_release(executor->allocator, lane);
+        return NULL;
+    }
+    executor->counters.allocations++;
+    list_init(&lane->entries);
+    lane->after_ns = after_ns;
+    lane->lanes = lanes;
+    lanes->all[lanes->count++] = lane;
+    insert(lanes, lane);
+    return lane;
+}
+
+/* A lane that is empty and was not used lately, given to this value; NULL: none near the hand. */
+static struct lane *recycle_lane(struct lanes *lanes, int64_t after_ns)
+{
+    for (uint32_t step = 0; step < HAND_STEPS; step++) {
+        struct lane *lane = lanes->all[lanes->hand];
+        lanes->hand = (lanes->hand + 1) % lanes->count;
+        if (lane->was_used) {
+            /* A second chance: between two calls every lane is empty for a moment. */
+            lane->was_used = false;
+        } else if (list_is_empty(&lane->entries)) {
+            erase(lanes, lane);
+            lane->after_ns = after_ns;
+            insert(lanes, lane);
+            return lane;
+        }
+    }
+    return NULL;
+}
+
+/* The lane for this value, NULL when there is none to be had. */
+static struct lane *lane_for(struct lanes *lanes, int64_t after_ns)
+{
+    struct lane *lane = lanes->last;
+    if (lane == NULL || lane->after_ns != after_ns) {
+        lane = find(lanes, after_ns);
+        if (lane == NULL) {
+            lane = lanes->count < LANES_MAX ? make_lane(lanes, after_ns)
+                                            : recycle_lane(lanes, after_ns);
+        }
+        if (lane == NULL) {
+            return NULL;
+        }
+        lanes->last = lane;
+    }
+    lane->was_used = true;
+    return lane;
+}
+
+void lanes_init(struct lanes *lanes, struct lull_executor *executor)
+{
+    memset(lanes, 0, sizeof(*lanes));
+    lanes->executor = executor;
+    list_init(&lanes->expiring);
+}
+
+static void free_lane(struct lanes *lanes, struct lane *lane)
+{
+    lull_rescheduler_fini(&lane->first_due);
+    mem_release(lanes->executor->allocator, lane);
+}
+
+void lanes_trim(struct lanes *lanes)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < lanes->count; i++) {
+        struct lane *lane = lanes->all[i];
+        if (list_is_empty(&lane->entries)) {
+            erase(lanes, lane);
+            free_lane(lanes, lane);
+        } else {
+            lanes->all[kept++] = lane;
+        }
+    }
+    lanes->count = kept;
+    lanes->last = NULL;
+    lanes->hand = 0;
+    if (kept == 0) {
+        mem_release(lanes->executor->allocator, lanes->by_value);
+        lanes->by_value = NULL;
+        lanes->slots_count = 0;
+    }
+}
+
+void lanes_fini(struct lanes *lanes)
+{
+    lanes_trim(lanes);
+    LULL_INVARIANT(lanes->count == 0, "an executor is freed while an entry waits in a lane");
+}
+
+/* ---- entries */
+
+static inline bool may_touch(const struct lane_entry *entry)
+{
+    return entry->timer.queue != NULL && executor_is_here(entry->timer.executor);
+}
+
+static void own_timer_expired(struct lull_timer *timer, struct lull_instant now)
+{
+    struct lane_entry *entry = container_of(timer, struct lane_entry, timer);
+    entry->due_at = lull_at(LULL_NEVER);
+    entry->expired(entry, now);
+}
+
+int lane_entry_init(struct lane_entry *entry, struct lull_executor *executor,
+                    lane_expired_fn expired)
+{
+    list_init(&entry->in_lane);
+    entry->lane = NULL;
+    entry->due_at = lull_at(LULL_NEVER);
+    entry->expired = expired;
+    return lull_timer_init(&entry->timer, executor, own_timer_expired);
+}
+
+void lane_entry_fini(struct lane_entry *entry)
+{
+    if (entry->timer.queue == NULL) {
+        return;
+    }
+    lane_leave(entry);
+    lull_timer_fini(&entry->timer);
+}
+
+bool lane_entry_is_waiting(const struct lane_entry *entry)
+{
+    return entry->timer.queue != NULL && entry->due_at.ns != LULL_NEVER;
+}
+
+/* Takes the entry out of the lane, or out of the list of those about to expire. */
+static inline void unlink_entry(struct lane_entry *entry)
+{
+    struct list_node *prev = entry->in_lane.prev;
+    struct list_node *next = entry->in_lane.next;
+    prev->next = next;
+    next->prev = prev;
+    entry->lane = NULL;
+}
+
+/* Ends the entry's wait. In context. */
+static inline void take_out(struct lane_entry *entry)
+{
+    struct lane *lane = entry->lane;
+    entry->due_at = lull_at(LULL_NEVER);
+    if (lane == NULL) {
+        timerq_disarm(entry->timer.queue, &entry->timer);
+        return;
+    }
+    /* Alone, its neighbours are both the head. Asked first: what was just stored loads slowly. */
+    const bool was_alone = entry->in_lane.prev == entry->in_lane.next;
+    unlink_entry(entry);
+    if (was_alone && lane != &expiring_now) {
+        rescheduler_cancel(&lane->first_due);
+    }
+}
+
+/* Puts the entry where its instant belongs: from the tail, where it nearly always stays. */
+static void enqueue(struct lane *lane, struct lane_entry *entry)
+{
+    struct list_node *after = lane->entries.prev;
+    while (
+        after != &lane->entries &&
+        lull_instant_before(entry->due_at, LIST_ENTRY(after, struct lane_entry, in_lane)->due_at)) {
+        after = after->prev;
+    }
+    list_insert_before(after->next, &entry->in_lane);
+    entry->lane = lane;
+    if (after == &lane->entries) {
+        rescheduler_set(&lane->first_due, entry->due_at);
+    }
+}
+
+void lane_join(struct lane_entry *entry, struct lull_instant now, int64_t after_ns)
+{
+    lane_leave(entry); /* asserts the context */
+    /* All that is due at once is one value. */
+    const int64_t timeout_ns = after_ns > 0 ? after_ns : 0;
+    const struct lull_instant due_at = lull_instant_add(now, timeout_ns);
+    if (due_at.ns == LULL_NEVER) {
+        return;
+    }
+    struct lane *lane = lane_for(&entry->timer.executor->lanes, timeout_ns);
+    entry->due_at = due_at;
+    if (lane != NULL) {
+        enqueue(lane, entry);
+    } else {
+        timerq_arm(entry->timer.queue, &entry->timer, due_at);
+    }
+}
+
+void lane_join_at(struct lane_entry *entry, struct lull_instant at)
+{
+    lane_leave(entry);
+    entry->due_at = at;
+    lull_timer_arm(&entry->timer, at);
+}
+
+void lane_reopen(struct lane_entry *entry, struct lull_instant now, int64_t after_ns)
+{
+    lane_join(entry, now, after_ns);
+}
+
+void lane_leave(struct lane_entry *entry)
+{
+    LULL_INVARIANT(may_touch(entry), "a lane is left outside the context");
+    if (entry->due_at.ns != LULL_NEVER) {
+        take_out(entry);
+    }
+}

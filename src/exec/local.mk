@@ -1,0 +1,11 @@
+liblull_core_la_SOURCES += \
+	src/exec/alarm.c \
+	src/exec/executor.c src/exec/executor.h \
+	src/exec/executor_parts.h \
+	src/exec/inbox.c src/exec/inbox.h \
+	src/exec/lane.c src/exec/lane.h \
+	src/exec/rescheduler.c src/exec/rescheduler.h \
+	src/exec/task_queue.h \
+	src/exec/thread_id.h \
+	src/exec/timer.c \
+	src/exec/turn.c

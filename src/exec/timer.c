@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Timers of an executor (lull/timer.h).
+ *
+ * Decides: that timers are touched in context only. The order among them is the timer queue's
+ * affair (time/timerq.h), their running the turn's.
+ */
+#include "lull/timer.h"
+
+#include <string.h>
+
+#include "base/invariant.h"
+#include "exec/executor_parts.h"
+#include "time/timerq.h"
+
+static inline bool may_touch(const struct lull_timer *timer)
+{
+    return timer->queue != NULL && executor_is_here(timer->executor);
+}
+
+int lull_timer_init(struct lull_timer *timer, struct lull_executor *executor, lull_timer_fn expired)
+{
+    LULL_INVARIANT(executor_is_here(executor) || executor->counters.turns == 0,
+                   "a timer is made outside the context");
+    memset(timer, 0, sizeof(*timer));
+    timer->slot = TIMERQ_SLOT_IDLE;
+    timer->at = lull_at(LULL_NEVER);
+    const int rc = timerq_reserve(&executor->timers);
+    if (rc != LULL_OK) {
+        return rc;
+    }
+    timer->expired = expired;
+    timer->executor = executor;
+    timer->queue = &executor->timers;
+    return LULL_OK;
+}
+
+void lull_timer_fini(struct lull_timer *timer)
+{
+    if (timer->queue == NULL) {
+        return;
+    }
+    LULL_INVARIANT(may_touch(timer), "a timer is ended outside the context");
+    timerq_disarm(timer->queue, timer);
+    timerq_unreserve(timer->queue);
+    timer->queue = NULL;
+}
+
+void lull_timer_arm(struct lull_timer *timer, struct lull_instant at)
+{
+    LULL_INVARIANT(may_touch(timer), "a timer is armed outside the context");
+    if (at.ns == LULL_NEVER) {
+        timerq_disarm(timer->queue, timer);
+    } else {
+        timerq_arm(timer->queue, timer, at);
+    }
+}
+
+void lull_timer_disarm(struct lull_timer *timer)
+{
+    LULL_INVARIANT(may_touch(timer), "a timer is disarmed outside the context");
+    timerq_disarm(timer->queue, timer);
+}
+
+bool lull_timer_is_armed(const struct lull_timer *timer)
+{
+    return timer->queue != NULL && timerq_is_armed(timer);
+}

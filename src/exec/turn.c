@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One turn of the executor.
+ *
+ * Decides: the order of a turn's phases. What already happened, bytes or commands, is heard before
+ * any timer judges; what was written in this turn is flushed once at its end; nothing is freed while
+ * somebody may still hold it. Called by whoever drives. Must not know: what the tasks do.
+ */
+#include "exec/executor.h"
+
+#include "exec/executor_parts.h"
+
+/*
+ * Everything that was submitted before this moment, whatever the budget: the commands are heard
+ * before the timers. It is finite, for the inbox is taken once.
+ */
+static void run_inbox(struct lull_executor *executor)
+{
+    struct task_queue taken;
+    task_queue_init(&taken);
+    struct lull_task *task = inbox_take(&executor->inbox);
+    while (task != NULL) {
+        struct lull_task *next = task->inbox_next;
+        executor->counters.submits++;
+        /* After this another thread may submit it again, and writes inbox_next. */
+        inbox_release(task);
+        /* One that is posted as well runs once, where it is queued. */
+        (void)task_queue_push(&taken, task);
+        task = next;
+    }
+    while ((task = task_queue_pop(&taken)) != NULL) {
+        executor->counters.posts++;
+        task->run(task, executor);
+    }
+}
+
+/* Runs what is queued now, once each; what is put there meanwhile waits. */
+static void run_snapshot(struct lull_executor *executor, struct task_queue *queue)
+{
+    struct task_queue now_queued;
+    struct lull_task *task;
+    if (task_queue_is_empty(queue)) {
+        return;
+    }
+    task_queue_move(&now_queued, queue);
+    while ((task = task_queue_pop(&now_queued)) != NULL) {
+        task->run(task, executor);
+    }
+}
+
+/* Local tasks until there is none, or until this turn has run its share. */
+static void run_tasks(struct lull_executor *executor)
+{
+    while (executor->budget_left > 0) {
+        struct lull_task *task = task_queue_pop(&executor->tasks);
+        if (task == NULL) {
+            return;
+        }
+        executor->budget_left--;
+        executor->counters.posts++;
+        task->run(task, executor);
+    }
+}
+
+/*
+ * The due pass goes by the turn's first now, stale or not: that costs no clock read in the many turns
+ * in which nothing is due, and never fires early. Who fires is told the fresh one.
+ */
+static void run_due(struct lull_executor *executor)
+{
+    struct lull_timer *timer;
+    if (timerq_earliest(&executor->timers).ns > executor->turn_now.ns) {
+        return;
+    }
+    timerq_take_due(&executor->timers, executor->turn_now);
+    while ((timer = timerq_next_due(&executor->timers)) != NULL) {
+        timer->expired(timer, executor_fresh_now(executor));
+    }
+}
+
+void executor_run_dead(struct lull_executor *executor)
+{
+    struct lull_task *task;
+    while ((task = task_queue_pop(&executor->dead)) != NULL) {
+        task->run(task, executor);
+    }
+}
+
+/* The phases; in context. */
+static void run_phases(struct lull_executor *executor)
+{
+    run_inbox(executor);
+    run_snapshot(executor, &executor->ready);
+    run_tasks(executor);
+    run_due(executor);
+    run_tasks(executor);
+    run_snapshot(executor, &executor->flushes);
+    run_tasks(executor); /* from writes that failed */
+    run_snapshot(executor, &executor->flushes);
+    executor_run_dead(executor);
+}
+
+/* The turn of an executor that has just been claimed. */
+static void run_claimed(struct lull_executor *executor, struct lull_instant now)
+{
+    executor->counters.turns++;
+    executor->turn_now = now;
+    executor->now_is_stale = false;
+    executor->budget_left = executor->task_budget;
+    executor_alarm_on_turn(executor, now);
+    run_phases(executor);
+    executor_alarm_update(executor);
+    executor_yield(executor);
+}
+
+int lull_executor_turn(struct lull_executor *executor, struct lull_instant now)
+{
+    if (!executor_claim(executor)) {
+        executor_alarm_on_refused(executor);
+        return LULL_RC_IN_TURN;
+    }
+    run_claimed(executor, now);
+    return LULL_OK;
+}
+
+int lull_executor_turn_now(struct lull_executor *executor)
+{
+    if (!executor_claim(executor)) {
+        executor_alarm_on_refused(executor);
+        return LULL_RC_IN_TURN;
+    }
+    executor->counters.clock_reads++;
+    run_claimed(executor, lull_clock_now(executor->clock));
+    return LULL_OK;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Putting messages together. See framing.h.
+ */
+#include "h2/framing.h"
+
+#include <string.h>
+
+#include "base/slice.h"
+#include "h2/inner.h"
+#include "lull/recycler.h"
+
+/* Messages up to here come in slabs that are used again; how many of those are kept. */
+#define SMALL_BYTES ((size_t)512)
+#define SMALL_KEEP  64
+
+struct small_slab {
+    struct lull_slab slab;
+    struct lull_recycler *from;
+    uint8_t bytes[SMALL_BYTES];
+};
+
+void framing_prefix(uint8_t prefix[FRAMING_PREFIX_BYTES], uint32_t len)
+{
+    prefix[0] = 0;
+    prefix[1] = (uint8_t)(len >> 24);
+    prefix[2] = (uint8_t)(len >> 16);
+    prefix[3] = (uint8_t)(len >> 8);
+    prefix[4] = (uint8_t)len;
+}
+
+static uint32_t prefix_length(const uint8_t prefix[FRAMING_PREFIX_BYTES])
+{
+    return (uint32_t)prefix[1] << 24 | (uint32_t)prefix[2] << 16 | (uint32_t)prefix[3] << 8 |
+           prefix[4];
+}
+
+/* A message may outlive the transport and be let go on any thread: hence foreign, which stays legal when the recycler is freed. */
+static void release_small(struct lull_slab *slab)
+{
+    struct small_slab *small = container_of(slab, struct small_slab, slab);
+    lull_recycler_release_foreign(small->from, small);
+}
+
+static struct lull_recycler *small_slabs(struct h2_transport *t)
+{
+    struct lull_recycler_options options;
+    if (t->framing.small == NULL) {
+        lull_recycler_options_init(&options, "h2 message", sizeof(struct small_slab));
+        options.keep = SMALL_KEEP;
+        options.allocator = executor_allocator(t->executor);
+        options.counters = executor_counters(t->executor);
+        (void)lull_recycler_new(&options, &t->framing.small);
+    }
+    return t->framing.small;
+}
+
+static struct lull_slab *new_slab(struct h2_transport *t, size_t len)
+{
+    struct lull_slab *slab;
+    if (len <= SMALL_BYTES) {
+        struct lull_recycler *from = small_slabs(t);
+        struct small_slab *small = from == NULL ? NULL : lull_recycler_claim(from);
+        if (small == NULL) {
+            return NULL;
+        }
+        small->from = from;
+        slab_init(&small->slab, small->bytes, SMALL_BYTES, release_small);
+        return &small->slab;
+    }
+    slab = slab_new(executor_allocator(t->executor), len);
+    executor_counters(t->executor)->allocations += slab != NULL;
+    return slab;
+}
+
+void framing_fini(struct framing_state *framing)
+{
+    lull_recycler_free(framing->small);
+    framing->small = NULL;
+}
+
+/* The message is whole. */
+static void deliver(struct h2_stream *stream)
+{
+    struct lull_slice message = lull_slice_static(NULL, 0);
+    if (stream->in_slab != NULL) {
+        message.data = slab_bytes(stream->in_slab);
+        message.len = stream->in_len;
+        message.slab = stream->in_slab; /* our reference goes with it */
+    }
+    stream->in_slab = NULL;
+    stream->in_prefix_len = 0;
+    stream->in_len = 0;
+    stream->in_done = 0;
+    stream->ops->on_message(stream, message);
+}
+
+/* The prefix is whole: judged before a byte is asked for. */
+static void begin(struct h2_stream *stream)
+{
+    const uint8_t flag = stream->in_prefix[0];
+    const uint32_t len = prefix_length(stream->in_prefix);
+    if (flag > 1) {
+        stream_fail(stream, H2_END_PROTOCOL, NGHTTP2_PROTOCOL_ERROR,
+                    "message flag byte is %u, neither 0 nor 1", (unsigned)flag);
+        return;
+    }
+    if (flag == 1) {
+        stream_fail(stream, H2_END_PROTOCOL, NGHTTP2_PROTOCOL_ERROR,
+                    "compressed message without grpc-encoding");
+        return;
+    }
+    if (len > stream->max_message_bytes) {
+        stream_fail(stream, H2_END_LIMIT, NGHTTP2_CANCEL,
+                    "message of %u bytes is over the limit of %u bytes", (unsigned)len,
+                    (unsigned)stream->max_message_bytes);
+        return;
+    }
+    stream->in_len = len;
+    stream->in_done = 0;
+    if (len == 0) {
+        deliver(stream);
+        return;
+    }
+    stream->in_slab = new_slab(stream->transport, len);
+    if (stream->in_slab == NULL) {
+        stream_fail(stream, H2_END_LIMIT, NGHTTP2_CANCEL, "no memory for a message of %u bytes",
+                    (unsigned)len);
+    }
+}
+
+/* Takes what is missing of the prefix; returns how much that was. */
+static size_t take_prefix(struct h2_stream *stream, const uint8_t *bytes, size_t len)
+{
+    size_t taken = FRAMING_PREFIX_BYTES - (size_t)stream->in_prefix_len;
+    taken = taken < len ? taken : len;
+    memcpy(stream->in_prefix + stream->in_prefix_len, bytes, taken);
+    stream->in_prefix_len = (uint8_t)(stream->in_prefix_len + taken);
+    if (stream->in_prefix_len == FRAMING_PREFIX_BYTES) {
+        begin(stream);
+    }
+    return taken;
+}
+
+static size_t take_message(struct h2_stream *stream, const uint8_t *bytes, size_t len)
+{
+    size_t taken = stream->in_len - stream->in_done;
+    taken = taken < len ? taken : len;
+    memcpy(slab_bytes(stream->in_slab) + stream->in_done, bytes, taken);
+    stream->in_done += taken;
+    if (stream->in_done == stream->in_len) {
+        deliver(stream);
+    }
+    return taken;
+}
+
+void framing_on_data(struct h2_stream *stream, const uint8_t *bytes, size_t len)
+{
+    /* Any op may end the stream. */
+    while (len > 0 && !stream->has_local_end) {
+        const size_t taken = stream->in_slab == NULL ? take_prefix(stream, bytes, len)
+                                                     : take_message(stream, bytes, len);
+        bytes += taken;
+        len -= taken;
+    }
+}
+
+bool framing_is_cut(const struct h2_stream *stream)
+{
+    return !stream->raw && stream->in_prefix_len != 0;
+}
+
+void framing_fail_cut(struct h2_stream *stream)
+{
+    if (stream->in_prefix_len < FRAMING_PREFIX_BYTES) {
+        stream_fail(stream, H2_END_PROTOCOL, NGHTTP2_NO_ERROR,
+                    "end of stream in the middle of a message (%u of the %u bytes of its prefix)",
+                    (unsigned)stream->in_prefix_len, (unsigned)FRAMING_PREFIX_BYTES);
+    } else {
+        stream_fail(stream, H2_END_PROTOCOL, NGHTTP2_NO_ERROR,
+                    "end of stream in the middle of a message (%zu of %zu bytes)", stream->in_done,
+                    stream->in_len);
+    }
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gRPC's message framing (grpc/doc/PROTOCOL-HTTP2.md, Length-Prefixed-Message): a flag byte, four bytes of length, the message.
+ *
+ * Decides: which prefix is legal and how a message is put together: in one slab of its exact length, asked for only after the
+ * length was judged. Called by session_cb.c (receiving) and send.c (the prefix). Must not know what a message means.
+ */
+#ifndef H2_FRAMING_H
+#define H2_FRAMING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct h2_stream;
+struct h2_transport;
+struct lull_recycler;
+
+#define FRAMING_PREFIX_BYTES 5
+
+/* A transport's store of small slabs: a steady call allocates none. */
+struct framing_state {
+    struct lull_recycler *small; /* NULL before the first small message */
+};
+
+void framing_fini(struct framing_state *framing);
+
+void framing_prefix(uint8_t prefix[FRAMING_PREFIX_BYTES], uint32_t len);
+
+/* Bytes of DATA, cut anywhere. Tells on_message for each whole message; a fault ends the stream. */
+void framing_on_data(struct h2_stream *stream, const uint8_t *bytes, size_t len);
+
+/* True when a message has begun and is not whole. */
+bool framing_is_cut(const struct h2_stream *stream);
+
+/* The stream ended within a message: it is failed, saying where. */
+void framing_fail_cut(struct h2_stream *stream);
+
+#endif

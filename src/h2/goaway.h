@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * GOAWAY, theirs and ours (RFC 9113 section 6.8).
+ *
+ * Decides: what is kept of the peer's and how it reads, and how ours gets out in one last write. Called by session_cb.c and
+ * transport.c. Must not decide which streams it leaves out: stream.c does.
+ */
+#ifndef H2_GOAWAY_H
+#define H2_GOAWAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct h2_transport;
+struct strbuf;
+
+/* As much of the peer's debug data is kept for texts. */
+#define GOAWAY_DEBUG_BYTES 64
+
+struct goaway_state {
+    bool is_seen;
+    int32_t last_stream_id; /* of the last one: it may only fall */
+    uint32_t code;
+    uint8_t debug[GOAWAY_DEBUG_BYTES];
+    size_t debug_len; /* as it came, which may be more than is kept */
+};
+
+void goaway_on_received(struct h2_transport *t, int32_t last_stream_id, uint32_t code,
+                        const uint8_t *debug, size_t debug_len);
+
+/* Adds `GOAWAY(ENHANCE_YOUR_CALM, "too_many_pings")`. */
+void goaway_describe(const struct goaway_state *goaway, struct strbuf *sb);
+
+/*
+ * Best effort: tells the peer why we go, if the output is at a place where a frame may stand. Nothing more may be written after it.
+ * `why` goes as debug data, cut.
+ */
+void goaway_write(struct h2_transport *t, uint32_t code, const char *why);
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The fields of a request. See headers.h; responses are in headers_in.c.
+ */
+#include "h2/headers.h"
+
+#include <string.h>
+
+#include "base/base64.h"
+#include "base/mem.h"
+#include "h2/inner.h"
+
+/* :method :scheme :path :authority te grpc-timeout content-type user-agent */
+#define OWN_FIELDS 8
+
+/* nghttp2 wants its fields writable and does not write to them. */
+static uint8_t *unconst(const void *bytes)
+{
+    return (uint8_t *)(uintptr_t)bytes;
+}
+
+/* FNV-1a, 32 bits: a clash costs one table entry, nothing else. */
+static uint32_t hash(const void *bytes, size_t len)
+{
+    const uint8_t *at = bytes;
+    uint32_t h = 2166136261u;
+    for (size_t i = 0; i < len; i++) {
+        h = (h ^ at[i]) * 16777619u;
+    }
+    return h;
+}
+
+/*
+ * A value that differs from the last one sent under its name goes without an HPACK entry: a value that varies would push out the
+ * ones that do not, and costs two allocations a call (RULINGS 23). One that comes twice in a row is remembered.
+ */
+static uint8_t index_flag(struct headers_state *headers, const char *name, size_t name_len,
+                          const void *value, size_t value_len)
+{
+    const uint32_t name_hash = hash(name, name_len);
+    const uint32_t value_hash = hash(value, value_len);
+    const size_t slot = name_hash & (HEADERS_WATCHED - 1);
+    const bool is_same =
+        headers->watched[slot].name == name_hash && headers->watched[slot].value == value_hash;
+    headers->watched[slot].name = name_hash;
+    headers->watched[slot].value = value_hash;
+    return is_same ? NGHTTP2_NV_FLAG_NONE : NGHTTP2_NV_FLAG_NO_INDEX;
+}
+
+static void put(nghttp2_nv *field, const char *name, size_t name_len, const void *value,
+                size_t value_len, uint8_t flags)
+{
+    field->name = unconst(name);
+    field->namelen = name_len;
+    field->value = unconst(value_len == 0 ? "" : value);
+    field->valuelen = value_len;
+    field->flags = flags;
+}
+
+/* A field whose name and value outlive the transport: nghttp2 need not copy them. */
+static void put_lasting(nghttp2_nv *field, const char *name, const char *value)
+{
+    put(field, name, strlen(name), value, strlen(value),
+        NGHTTP2_NV_FLAG_NO_COPY_NAME | NGHTTP2_NV_FLAG_NO_COPY_VALUE);
+}
+
+/* A field of the request at hand. */
+static void put_once(nghttp2_nv *field, const char *name, const char *value)
+{
+    put(field, name, strlen(name), value, strlen(value), NGHTTP2_NV_FLAG_NO_COPY_NAME);
+}
+
+/* Our own fields, in the order that servers may rely on (BEHAVIOUR 2.14). Returns their number. */
+static size_t put_own(struct h2_transport *t, const struct h2_request *request, nghttp2_nv *fields)
+{
+    struct headers_state *headers = &t->headers;
+    char timeout[DEADLINE_TEXT_BYTES];
+    size_t n = 0;
+    put_lasting(&fields[n++], ":method", "POST");
+    put_lasting(&fields[n++], ":scheme", t->options.scheme);
+    put_once(&fields[n++], ":path", request->path);
+    if (request->authority != NULL) {
+        put_once(&fields[n++], ":authority", request->authority);
+    } else {
+        put_lasting(&fields[n++], ":authority", t->options.authority);
+    }
+    put_lasting(&fields[n++], "te", "trailers");
+    headers->has_timeout = deadline_encode(request->timeout_ns, timeout) != 0;
+    if (headers->has_timeout) {
+        const bool is_same = strcmp(timeout, headers->timeout) == 0;
+        memcpy(headers->timeout, timeout, sizeof(timeout));
+        put_once(&fields[n], "grpc-timeout", headers->timeout);
+        fields[n++].flags |= is_same ? NGHTTP2_NV_FLAG_NONE : NGHTTP2_NV_FLAG_NO_INDEX;
+    }
+    put_lasting(&fields[n++], "content-type", "application/grpc");
+    if (t->options.user_agent != NULL) {
+        put_lasting(&fields[n++], "user-agent", t->options.user_agent);
+    }
+    return n;
+}
+
+/* The application's, "-bin" values as base64 at `text`. */
+static size_t put_custom(struct headers_state *headers, const struct lull_metadata *metadata,
+                         nghttp2_nv *fields, char *text)
+{
+    for (size_t i = 0; i < metadata->count; i++) {
+        const struct lull_metadatum *item = &metadata->items[i];
+        const void *value = item->value;
+        size_t value_len = item->value_len;
+        if (metadata_is_binary(item->key, item->key_len)) {
+            value = text;
+            value_len = base64_encode(item->value, item->value_len, text);
+            text += value_len;
+        }
+        put(&fields[i], item->key, item->key_len, value, value_len,
+            index_flag(headers, item->key, item->key_len, value, value_len));
+    }
+    return metadata->count;
+}
+
+static size_t encoded_bytes(const struct lull_metadata *metadata)
+{
+    size_t sum = 0;
+    for (size_t i = 0; metadata != NULL && i < metadata->count; i++) {
+        const struct lull_metadatum *item = &metadata->items[i];
+        if (metadata_is_binary(item->key, item->key_len)) {
+            sum += base64_encoded_length(item->value_len);
+        }
+    }
+    return sum;
+}
+
+/* Scratch memory for `count` fields and `encoded` bytes; kept. */
+static int reserve(struct h2_transport *t, size_t count, size_t encoded)
+{
+    struct headers_state *headers = &t->headers;
+    const struct lull_allocator *allocator = executor_allocator(t->executor);
+    if (count > headers->fields_cap) {
+        nghttp2_nv *fields =
+            mem_resize_array(allocator, headers->fields, count, sizeof(*headers->fields));
+        if (fields == NULL) {
+            return LULL_RC_NOMEM;
+        }
+        executor_counters(t->executor)->allocations++;
+        headers->fields = fields;
+        headers->fields_cap = count;
+    }
+    if (encoded > headers->encoded_cap) {
+        char *room = mem_resize(allocator, headers->encoded, encoded);
+        if (room == NULL) {
+            return LULL_RC_NOMEM;
+        }
+        executor_counters(t->executor)->allocations++;
+        headers->encoded = room;
+        headers->encoded_cap = encoded;
+    }
+    return LULL_OK;
+}
+
+int headers_build(struct h2_transport *t, const struct h2_request *request, nghttp2_nv **fields,
+                  size_t *count)
+{
+    struct headers_state *headers = &t->headers;
+    const size_t custom = request->metadata == NULL ? 0 : request->metadata->count;
+    const int rc = reserve(t, OWN_FIELDS + custom, encoded_bytes(request->metadata));
+    if (rc != LULL_OK) {
+        return rc;
+    }
+    *count = put_own(t, request, headers->fields);
+    if (custom != 0) {
+        *count +=
+            put_custom(headers, request->metadata, headers->fields + *count, headers->encoded);
+    }
+    *fields = headers->fields;
+    return LULL_OK;
+}
+
+void headers_init(struct h2_transport *t)
+{
+    memset(&t->headers, 0, sizeof(t->headers));
+    metadata_list_init(&t->headers.block, executor_allocator(t->executor),
+                       t->options.max_metadata_bytes);
+}
+
+void headers_fini(struct h2_transport *t)
+{
+    const struct lull_allocator *allocator = executor_allocator(t->executor);
+    mem_release(allocator, t->headers.fields);
+    mem_release(allocator, t->headers.encoded);
+    metadata_list_fini(&t->headers.block);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Header blocks, both ways (grpc/doc/PROTOCOL-HTTP2.md, Requests and Responses; RFC 9113 section 8).
+ *
+ * Decides: the fields of a request, their order, which of them HPACK may remember; and which fields of a response are kept, dropped or
+ * a fault. Called by transport.c (requests) and session_cb.c (responses). Must not know what a field means to a call.
+ *
+ * A connection sends and receives one block at a time, so the transport has one set of scratch memory for each way, and a steady
+ * call allocates nothing here.
+ */
+#ifndef H2_HEADERS_H
+#define H2_HEADERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <nghttp2/nghttp2.h>
+
+#include "base/metadata.h"
+#include "policy/deadline.h"
+
+struct h2_request;
+struct h2_stream;
+struct h2_transport;
+
+/* So many names are watched for values that change. A power of two. */
+#define HEADERS_WATCHED 16
+
+struct headers_state {
+    /* going out */
+    nghttp2_nv *fields;
+    size_t fields_cap;
+    char *encoded; /* base64 of "-bin" values */
+    size_t encoded_cap;
+    struct {
+        uint32_t name;
+        uint32_t value;
+    } watched[HEADERS_WATCHED]; /* hashes of what was sent last */
+    char timeout[DEADLINE_TEXT_BYTES];
+    bool has_timeout; /* the last request had one */
+    /* coming in */
+    struct h2_stream *stream; /* whose block it is; NULL: nobody's */
+    struct metadata_list block;
+    int http_status; /* -1: none yet */
+};
+
+void headers_init(struct h2_transport *t);
+void headers_fini(struct h2_transport *t);
+
+/* The fields of a request, valid until the next call. LULL_OK or LULL_RC_NOMEM. */
+int headers_build(struct h2_transport *t, const struct h2_request *request, nghttp2_nv **fields,
+                  size_t *count);
+
+/* A block for `stream` (NULL: to be skipped) begins; a field of it came. A fault ends the stream. */
+void headers_begin(struct h2_transport *t, struct h2_stream *stream);
+void headers_on_field(struct h2_transport *t, const uint8_t *name, size_t name_len,
+                      const uint8_t *value, size_t value_len);
+
+/* The stream leaves the transport: what is left of its block is skipped. */
+void headers_forget(struct h2_transport *t, const struct h2_stream *stream);
+
+#endif

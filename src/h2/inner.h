@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a transport is made of, for the files of h2/ and nobody else.
+ */
+#ifndef H2_INNER_H
+#define H2_INNER_H
+
+#include "base/list.h"
+#include "exec/executor.h"
+#include "h2/framing.h"
+#include "h2/goaway.h"
+#include "h2/headers.h"
+#include "h2/recv.h"
+#include "h2/send.h"
+#include "h2/session.h"
+#include "h2/stream.h"
+#include "h2/transport.h"
+
+struct h2_transport {
+    struct lull_executor *executor;
+    struct endpoint *endpoint; /* NULL once lost */
+    struct h2_transport_options options;
+    const struct h2_transport_ops *ops;
+    void *owner;
+    struct addr peer;
+
+    struct session session;
+    struct send_state send;
+    struct recv_state recv;
+    struct headers_state headers;
+    struct framing_state framing;
+    struct goaway_state goaway;
+
+    struct list_node streams; /* open, in the order of their ids */
+    struct list_node ended;   /* their end is decided; `report` tells it */
+    size_t open;              /* streams in `streams` */
+    size_t headless;          /* of those, the ones whose response has not begun */
+    uint32_t peer_max_streams;
+
+    bool has_settings;
+    bool is_draining;
+    bool is_out_of_ids;
+    bool is_out_of_memory; /* noted where nghttp2 is on the stack, acted on after it */
+    bool was_full;         /* can_open was false for want of room: on_capacity is owed */
+    bool is_lost;
+    bool is_told; /* on_closed was called */
+
+    struct lull_task flush;
+    struct lull_task report;
+    struct lull_task dead;
+    struct h2_transport_end end;
+};
+
+/* Ends the transport: closes the endpoint, decides every stream's end, tells it all from a task. The first time counts. Not
+ * while nghttp2 is on the stack. */
+void transport_lose(struct h2_transport *t, enum h2_lost kind, int sys_errno, const char *text);
+
+/* The same with "what: the errno's words" as its text. */
+void transport_lose_errno(struct h2_transport *t, int sys_errno, const char *what);
+
+/* Ends it if it only waited for its last stream. As transport_lose. */
+void transport_finish_if_drained(struct h2_transport *t);
+
+/* A stream has gone, or the peer's limit has moved. */
+void transport_on_room(struct h2_transport *t);
+
+/* ---- stream.c, the inner side */
+
+/* Decides the end of an open stream and resets it with `rst_code`, unless both directions are over or it never left. */
+void stream_fail(struct h2_stream *stream, enum h2_end kind, uint32_t rst_code, const char *format,
+                 ...) __attribute__((format(printf, 4, 5)));
+
+/* The same for a stream that nghttp2 is about to close by itself, so that no reset is needed. */
+void stream_note_end(struct h2_stream *stream, enum h2_end kind, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The peer's END_STREAM was told: over, if nothing of the request is left to send; else the rest is called off (RFC 9113 section 8.1). */
+void stream_on_peer_ended(struct h2_stream *stream);
+
+/* nghttp2 has let go of it. Tells on_closed. */
+void stream_on_closed(struct h2_stream *stream, uint32_t code);
+
+/* The connection is gone, for the reason that `text` gives. Takes the stream out of the open ones; `report` tells. */
+void stream_on_lost(struct h2_stream *stream, const struct h2_transport_end *lost,
+                    const char *text);
+
+/* on_closed, and what the stream held is let go. */
+void stream_tell(struct h2_stream *stream);
+
+#endif

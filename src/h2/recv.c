@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reading and feeding. See recv.h.
+ */
+#include "h2/recv.h"
+
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "h2/inner.h"
+
+/* Reads after a failed write: more than a peer can have under way in a window of any sense. */
+#define REST_READS_MAX 256
+
+static void read_again(struct lull_task *task, struct lull_executor *executor)
+{
+    struct h2_transport *t = container_of(task, struct h2_transport, recv.again);
+    (void)executor;
+    recv_read(t);
+}
+
+void recv_init(struct h2_transport *t)
+{
+    memset(&t->recv, 0, sizeof(t->recv));
+    lull_task_init(&t->recv.again, read_again);
+}
+
+/* ---- feeding */
+
+static void feed_session(struct h2_transport *t, const uint8_t *bytes, size_t len)
+{
+    ssize_t fed;
+    if (len == 0 || t->recv.error != 0) {
+        return;
+    }
+    t->session.is_busy = true;
+    fed = nghttp2_session_mem_recv(t->session.nghttp2, bytes, len);
+    t->session.is_busy = false;
+    if (fed < 0) {
+        t->recv.error = (int)fed;
+    }
+}
+
+static int32_t frame_stream(const uint8_t head[9])
+{
+    return (int32_t)((uint32_t)(head[5] & 0x7f) << 24 | (uint32_t)head[6] << 16 |
+                     (uint32_t)head[7] << 8 | head[8]);
+}
+
+/*
+ * A frame's head is whole. True: it is DATA that nghttp2 must not see before we have looked at its stream.
+ */
+static bool is_doubtful(struct h2_transport *t)
+{
+    struct recv_state *recv = &t->recv;
+    const int32_t id = frame_stream(recv->head);
+    recv->payload_left =
+        (uint32_t)recv->head[0] << 16 | (uint32_t)recv->head[1] << 8 | recv->head[2];
+    recv->head_len = 0;
+    if (recv->head[3] == NGHTTP2_HEADERS) {
+        recv->headers_id = id;
+    }
+    return t->headless > 0 && recv->head[3] == NGHTTP2_DATA && id != recv->headers_id &&
+           id != recv->data_id;
+}
+
+/* All before the DATA frame has been fed. nghttp2 skips the DATA of a stream that has been reset. */
+static void look_at_stream(struct h2_transport *t)
+{
+    const int32_t id = frame_stream(t->recv.head);
+    struct h2_stream *stream =
+        id == 0 ? NULL : nghttp2_session_get_stream_user_data(t->session.nghttp2, id);
+    if (stream == NULL) {
+        return;
+    }
+    if (stream->headers_seen == 0) {
+        stream_fail(stream, H2_END_PROTOCOL, NGHTTP2_PROTOCOL_ERROR, "DATA before HEADERS");
+    } else {
+        t->recv.data_id = id;
+    }
+}
+
+/* Feeds nghttp2, in as large pieces as can be. */
+static void feed_frames(struct h2_transport *t, const uint8_t *bytes, size_t len)
+{
+    struct recv_state *recv = &t->recv;
+    size_t fed = 0;
+    size_t at = 0;
+    while (at < len) {
+        const size_t left = len - at;
+        const size_t missing = sizeof(recv->head) - recv->head_len;
+        const size_t start = at;
+        if (recv->payload_left > 0) {
+            const size_t skip = recv->payload_left < left ? recv->payload_left : left;
+            recv->payload_left -= (uint32_t)skip;
+            at += skip;
+            continue;
+        }
+        at += missing < left ? missing : left;
+        memcpy(recv->head + recv->head_len, bytes + start, at - start);
+        recv->head_len = (uint8_t)(recv->head_len + (at - start));
+        if (recv->head_len == sizeof(recv->head) && is_doubtful(t)) {
+            feed_session(t, bytes + fed, start - fed);
+            fed = start;
+            look_at_stream(t);
+        }
+    }
+    feed_session(t, bytes + fed, len - fed);
+}
+
+static void lose_wrong(struct h2_transport *t, const char *text)
+{
+    goaway_write(t, NGHTTP2_PROTOCOL_ERROR, "SETTINGS expected");
+    transport_lose(t, H2_LOST_PROTOCOL, 0, text);
+}
+
+/* The first bytes are kept until they can be judged. */
+static void greet(struct h2_transport *t, const uint8_t *bytes, size_t len)
+{
+    struct recv_state *recv = &t->recv;
+    const size_t before = recv->first_len;
+    const size_t room = PREFACE_BYTES - before;
+    const size_t kept = len < room ? len : room;
+    char text[sizeof(t->end.text)];
+    memcpy(recv->first + before, bytes, kept);
+    recv->first_len += kept;
+    switch (preface_judge(recv->first, recv->first_len, false, text, sizeof(text))) {
+    case PREFACE_MORE:
+        return;
+    case PREFACE_WRONG:
+        lose_wrong(t, text);
+        return;
+    case PREFACE_GOOD:
+        recv->is_greeted = true;
+        feed_frames(t, recv->first, before);
+        feed_frames(t, bytes, len);
+    }
+}
+
+static void lose_fatal(struct h2_transport *t)
+{
+    const int error = t->recv.error;
+    char text[sizeof(t->end.text)];
+    struct strbuf sb;
+    if (t->is_out_of_memory || error == NGHTTP2_ERR_NOMEM) {
+        transport_lose(t, H2_LOST_NOMEM, 0, "no memory for HTTP/2 input");
+        return;
+    }
+    strbuf_init(&sb, text, sizeof(text));
+    strbuf_printf(&sb, "the peer broke HTTP/2: %s", nghttp2_strerror(error));
+    goaway_write(t,
+                 error == NGHTTP2_ERR_FLOODED ? NGHTTP2_ENHANCE_YOUR_CALM : NGHTTP2_PROTOCOL_ERROR,
+                 nghttp2_strerror(error));
+    transport_lose(t, H2_LOST_PROTOCOL, 0, text);
+}
+
+/* What the bytes have led to, now that nghttp2 is off the stack. */
+static void settle(struct h2_transport *t)
+{
+    if (t->is_lost) {
+        return;
+    }
+    if (t->recv.error != 0 || t->is_out_of_memory) {
+        lose_fatal(t);
+    } else if (session_is_condemned(t)) {
+        send_flush(t); /* its GOAWAY says why */
+        transport_lose(t, H2_LOST_PROTOCOL, 0, "the peer broke HTTP/2");
+    } else if (nghttp2_session_want_write(t->session.nghttp2) != 0) {
+        executor_post_flush(t->executor, &t->flush);
+    } else {
+        transport_finish_if_drained(t);
+    }
+}
+
+static void on_bytes(struct h2_transport *t, const uint8_t *bytes, size_t len)
+{
+    t->recv.bytes += len;
+    t->ops->on_read(t, lull_executor_now(t->executor));
+    if (t->recv.is_greeted) {
+        feed_frames(t, bytes, len);
+    } else {
+        greet(t, bytes, len);
+    }
+    settle(t);
+}
+
+/* ---- reading */
+
+/* IO_OK: something came and was fed. */
+static enum io read_once(struct h2_transport *t, size_t *got)
+{
+    uint8_t *buffer = executor_read_buffer(t->executor);
+    enum io io;
+    *got = 0;
+    if (buffer == NULL) {
+        transport_lose(t, H2_LOST_NOMEM, 0, "no memory for the read buffer");
+        return IO_AGAIN;
+    }
+    t->recv.read_turn = executor_turn_number(t->executor);
+    io = endpoint_read(t->endpoint, buffer, EXECUTOR_BUFFER_BYTES, got);
+    if (io == IO_OK && *got > 0) {
+        on_bytes(t, buffer, *got);
+    }
+    return io;
+}
+
+static void on_eof(struct h2_transport *t)
+{
+    char text[sizeof(t->end.text)];
+    if (!t->recv.is_greeted && preface_judge(t->recv.first, t->recv.first_len, true, text,
+                                             sizeof(text)) == PREFACE_WRONG) {
+        transport_lose(t, H2_LOST_PROTOCOL, 0, text);
+        return;
+    }
+    transport_lose(t, H2_LOST_EOF, 0,
+                   t->has_settings ? "the peer closed the connection"
+                                   : "the peer closed the connection before its SETTINGS");
+}
+
+void recv_read(struct h2_transport *t)
+{
+    size_t got;
+    if (t->is_lost) {
+        return;
+    }
+    switch (read_once(t, &got)) {
+    case IO_OK:
+        if (got == EXECUTOR_BUFFER_BYTES && !t->is_lost) {
+            executor_post_ready(t->executor, &t->recv.again);
+        }
+        break;
+    case IO_AGAIN:
+        break;
+    case IO_EOF:
+        on_eof(t);
+        break;
+    case IO_FAIL:
+        transport_lose_errno(t, t->endpoint->sys_errno, "read failed");
+        break;
+    }
+}
+
+void recv_rest(struct h2_transport *t)
+{
+    size_t got;
+    for (int i = 0; i < REST_READS_MAX && !t->is_lost; i++) {
+        if (read_once(t, &got) != IO_OK) {
+            return;
+        }
+    }
+}
+
+void recv_on_ready(struct endpoint *endpoint, unsigned ready)
+{
+    struct h2_transport *t = endpoint->owner;
+    if (t->is_lost) {
+        return;
+    }
+    if ((ready & LULL_WANT_WRITE) != 0) {
+        send_on_writable(t);
+    }
+    if ((ready & LULL_WANT_READ) != 0) {
+        recv_read(t);
+    }
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The way in: bytes are read once per readiness and fed to nghttp2.
+ *
+ * Decides: when to read, when a read has drained the socket, what a failing read means; and what nghttp2 may not see: a first
+ * frame that is not SETTINGS, DATA on a stream without HEADERS (nghttp2 would give up the connection for one stream's fault). Called by
+ * transport.c and send.c.
+ */
+#ifndef H2_RECV_H
+#define H2_RECV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "h2/preface.h"
+#include "lull/executor.h"
+
+struct endpoint;
+struct h2_transport;
+
+struct recv_state {
+    struct lull_task again; /* in the ready phase: a full read may have left something */
+    uint64_t read_turn;     /* the turn of the last read */
+    uint64_t bytes;
+    /* the first bytes */
+    bool is_greeted; /* they begin a SETTINGS frame */
+    uint8_t first[PREFACE_BYTES];
+    size_t first_len;
+    /* where frames begin, in front of nghttp2 */
+    uint8_t head[9];
+    uint8_t head_len;
+    uint32_t payload_left;
+    int32_t headers_id; /* the stream of the last HEADERS, and one whose DATA was found in order */
+    int32_t data_id;
+    int error; /* of nghttp2, fatal */
+};
+
+void recv_init(struct h2_transport *t);
+
+/* The endpoint's on_ready. */
+void recv_on_ready(struct endpoint *endpoint, unsigned ready);
+
+/* One read. May end the transport. */
+void recv_read(struct h2_transport *t);
+
+/* Reads all that is there, after a write has failed. Leaves it to the caller to end the transport. */
+void recv_rest(struct h2_transport *t);
+
+#endif

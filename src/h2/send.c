@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Pulling and writing. See send.h.
+ */
+#include "h2/send.h"
+
+#include <string.h>
+
+#include "base/status.h"
+#include "base/strbuf.h"
+#include "h2/inner.h"
+#include "h2/unsent.h"
+
+/* A frame as nghttp2 makes it: 9 bytes of head, a pad length, 16 KiB. */
+#define FRAME_HEAD_BYTES ((size_t)9)
+#define FRAME_MAX_BYTES  (FRAME_HEAD_BYTES + 1 + 16384)
+
+/* Pieces that one frame may add: its head, and a payload that is not copied. */
+#define FRAME_PIECES 2
+
+/* From here a payload is not copied. */
+#define NO_COPY_BYTES ((size_t)4096)
+
+/* Writes in one flush; what is left goes in the turn's next one, so that others get theirs. */
+#define ROUNDS_MAX 16
+
+/* One gathered write. */
+struct batch {
+    struct io_piece pieces[IO_PIECES_MAX];
+    struct lull_slice held[IO_PIECES_MAX]; /* the payload's reference behind pieces[i] */
+    size_t count;
+    uint8_t *buffer; /* the executor's */
+    size_t buffer_len;
+    size_t total;
+    bool is_paused; /* mem_send said 0 because we asked it to stop, not because there is no more */
+    bool is_full;
+};
+
+void send_init(struct send_state *send)
+{
+    memset(send, 0, sizeof(*send));
+    list_init(&send->headers_waiting);
+    list_init(&send->request_waiting);
+}
+
+void send_fini(struct send_state *send)
+{
+    unsent_free(send->unsent);
+    send->unsent = NULL;
+}
+
+/* ---- pulling */
+
+static bool has_room(const struct batch *batch)
+{
+    return batch->total < EXECUTOR_BUFFER_BYTES &&
+           EXECUTOR_BUFFER_BYTES - batch->buffer_len >= FRAME_MAX_BYTES &&
+           batch->count + FRAME_PIECES <= IO_PIECES_MAX;
+}
+
+static void add_piece(struct batch *batch, const void *data, size_t len, struct lull_slice held)
+{
+    batch->pieces[batch->count].data = data;
+    batch->pieces[batch->count].len = len;
+    batch->held[batch->count++] = held;
+    batch->total += len;
+}
+
+/* Copies into the write buffer; neighbours there are one piece. The caller has asked has_room. */
+static void add_copy(struct batch *batch, const void *data, size_t len)
+{
+    uint8_t *at = batch->buffer + batch->buffer_len;
+    memcpy(at, data, len);
+    batch->buffer_len += len;
+    if (batch->count > 0) {
+        struct io_piece *last = &batch->pieces[batch->count - 1];
+        if ((const uint8_t *)last->data + last->len == at) {
+            last->len += len;
+            batch->total += len;
+            return;
+        }
+    }
+    add_piece(batch, at, len, lull_slice_static(NULL, 0));
+}
+
+static void drop_batch(struct batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        lull_slice_unref(batch->held[i]);
+    }
+    batch->count = 0;
+}
+
+static void note_block(struct send_state *send, const uint8_t *chunk, size_t len)
+{
+    /* Every chunk but the client's magic starts with a frame's head. */
+    if (len >= FRAME_HEAD_BYTES &&
+        (chunk[3] == NGHTTP2_HEADERS || chunk[3] == NGHTTP2_CONTINUATION)) {
+        send->is_within_block = (chunk[4] & NGHTTP2_FLAG_END_HEADERS) == 0;
+    }
+}
+
+void send_on_headers(struct h2_stream *stream)
+{
+    stream->headers_pulled = true;
+    stream->transport->send.headers_of = stream;
+}
+
+void send_on_request_end(struct h2_stream *stream)
+{
+    stream->request_pulled = true;
+    stream->transport->send.request_of = stream;
+    /* Frames have their own reference; the owner keeps its own for as long as it may want to send again. */
+    lull_slice_unref(stream->out);
+    stream->out = lull_slice_static(NULL, 0);
+    stream->has_out = false;
+}
+
+/* The chunk at hand is counted: whose request it was part of now knows where that ends. */
+static void mark_ends(struct send_state *send)
+{
+    if (send->headers_of != NULL) {
+        send->headers_of->headers_end_at = send->pulled_bytes;
+        list_push_back(&send->headers_waiting, &send->headers_of->headers_link);
+        send->headers_of = NULL;
+    }
+    if (send->request_of != NULL) {
+        send->request_of->request_end_at = send->pulled_bytes;
+        list_push_back(&send->request_waiting, &send->request_of->request_link);
+        send->request_of = NULL;
+    }
+}
+
+static ssize_t pull_chunk(struct h2_transport *t, struct batch *batch)
+{
+    const uint8_t *chunk;
+    ssize_t len;
+    batch->is_paused = false;
+    t->session.is_busy = true;
+    len = nghttp2_session_mem_send(t->session.nghttp2, &chunk);
+    t->session.is_busy = false;
+    if (len <= 0) {
+        return len;
+    }
+    if ((size_t)len > FRAME_MAX_BYTES) {
+        return NGHTTP2_ERR_BUFFER_ERROR;
+    }
+    add_copy(batch, chunk, (size_t)len);
+    t->send.pulled_bytes += (size_t)len;
+    note_block(&t->send, chunk, (size_t)len);
+    return len;
+}
+
+/* Fills the batch. 0 or nghttp2's error. */
+static int pull(struct h2_transport *t, struct batch *batch)
+{
+    ssize_t len;
+    do {
+        if (!has_room(batch)) {
+            batch->is_full = true;
+            return 0;
+        }
+        len = pull_chunk(t, batch);
+        mark_ends(&t->send);
+    } while (len > 0 || (len == 0 && batch->is_paused));
+    return (int)len;
+}
+
+ssize_t send_read_data(nghttp2_session *session, int32_t stream_id, uint8_t *into, size_t length,
+                       uint32_t *data_flags, nghttp2_data_source *source, void *user)
+{
+    struct h2_stream *stream = nghttp2_session_get_stream_user_data(session, stream_id);
+    const size_t whole = stream == NULL ? 0 : FRAMING_PREFIX_BYTES + stream->out.len;
+    size_t give;
+    size_t from_prefix = 0;
+    (void)source;
+    (void)user;
+    if (stream == NULL || !stream->has_out) {
+        return NGHTTP2_ERR_DEFERRED;
+    }
+    give = whole - stream->out_done < length ? whole - stream->out_done : length;
+    if (stream->out_done + give == whole && stream->end_after_out) {
+        *data_flags |= NGHTTP2_DATA_FLAG_EOF;
+    }
+    if (stream->out_done < FRAMING_PREFIX_BYTES) {
+        from_prefix = FRAMING_PREFIX_BYTES - stream->out_done;
+        from_prefix = from_prefix < give ? from_prefix : give;
+    }
+    if (give - from_prefix >= NO_COPY_BYTES) {
+        *data_flags |= NGHTTP2_DATA_FLAG_NO_COPY;
+        return (ssize_t)give;
+    }
+    if (from_prefix > 0) {
+        memcpy(into, stream->out_prefix + stream->out_done, from_prefix);
+    }
+    if (give > from_prefix) {
+        memcpy(into + from_prefix,
+               stream->out.data + (stream->out_done + from_prefix - FRAMING_PREFIX_BYTES),
+               give - from_prefix);
+    }
+    stream->out_done += give;
+    return (ssize_t)give;
+}
+
+/* There is room: nghttp2 stops after each of these, and pull() asks before it goes on. */
+int send_put_data(nghttp2_session *session, nghttp2_frame *frame, const uint8_t *head,
+                  size_t length, nghttp2_data_source *source, void *user)
+{
+    struct h2_transport *t = user;
+    struct h2_stream *stream = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
+    struct batch *batch = t->send.batch;
+    struct lull_slice payload;
+    size_t from_prefix = 0;
+    (void)source;
+    if (stream == NULL) {
+        return NGHTTP2_ERR_CALLBACK_FAILURE;
+    }
+    add_copy(batch, head, FRAME_HEAD_BYTES);
+    if (stream->out_done < FRAMING_PREFIX_BYTES) {
+        from_prefix = FRAMING_PREFIX_BYTES - stream->out_done;
+        add_copy(batch, stream->out_prefix + stream->out_done, from_prefix);
+    }
+    payload = slice_part(stream->out, stream->out_done + from_prefix - FRAMING_PREFIX_BYTES,
+                         length - from_prefix);
+    add_piece(batch, payload.data, payload.len, lull_slice_ref(payload));
+    stream->out_done += length;
+    t->send.pulled_bytes += FRAME_HEAD_BYTES + length;
+    batch->is_paused = true;
+    return NGHTTP2_ERR_PAUSE;
+}
+
+void send_on_own_goaway(struct h2_transport *t, const nghttp2_goaway *frame)
+{
+    struct strbuf sb;
+    t->send.has_given_up = true;
+    strbuf_init(&sb, t->send.give_up_text, sizeof(t->send.give_up_text));
+    strbuf_printf(&sb, "the peer broke HTTP/2: %s", status_h2_error_name(frame->error_code));
+    if (frame->opaque_data_len > 0) {
+        strbuf_add(&sb, ", ");
+        strbuf_add_bytes(&sb, frame->opaque_data, frame->opaque_data_len);
+    }
+}
+
+/* ---- writing */
+
+void send_forget(struct h2_transport *t, struct h2_stream *stream)
+{
+    list_remove(&stream->headers_link);
+    list_remove(&stream->request_link);
+    if (t->send.headers_of == stream) {
+        t->send.headers_of = NULL;
+    }
+    if (t->send.request_of == stream) {
+        t->send.request_of = NULL;
+    }
+}
+
+static void tell_sent(struct h2_stream *stream, bool is_last)
+{
+    stream->request_sent = is_last;
+    stream->ops->on_sent(stream, is_last);
+}
+
+/* The socket took bytes: streams whose HEADERS, or whose last byte, are among them are told. */
+static void on_written(struct h2_transport *t, size_t wrote)
+{
+    const uint64_t at = t->send.written_bytes += wrote;
+    struct list_node *node;
+    while ((node = list_first(&t->send.headers_waiting)) != NULL) {
+        struct h2_stream *stream = LIST_ENTRY(node, struct h2_stream, headers_link);
+        if (stream->headers_end_at > at) {
+            break;
+        }
+        list_remove(node);
+        stream->headers_sent = true;
+        tell_sent(stream, list_is_linked(&stream->request_link) && stream->request_end_at <= at);
+    }
+    while ((node = list_first(&t->send.request_waiting)) != NULL) {
+        struct h2_stream *stream = LIST_ENTRY(node, struct h2_stream, request_link);
+        if (stream->request_end_at > at) {
+            break;
+        }
+        list_remove(node);
+        if (!stream->request_sent) {
+            tell_sent(stream, true);
+        }
+    }
+}
+
+static void set_want(struct h2_transport *t)
+{
+    const unsigned want =
+        LULL_WANT_READ | (t->send.unsent != NULL ? (unsigned)LULL_WANT_WRITE : 0u);
+    const int failed = endpoint_want(t->endpoint, want);
+    if (failed != 0) {
+        transport_lose_errno(t, failed, "the connection cannot be watched");
+    }
+}
+
+/*
+ * A server may have answered, closed and so made our write fail: what it sent is still there and counts (RULINGS 19).
+ */
+static void on_write_failed(struct h2_transport *t)
+{
+    const int sys_errno = t->endpoint->sys_errno;
+    t->send.is_broken = true;
+    recv_rest(t);
+    transport_lose_errno(t, sys_errno, "write failed");
+}
+
+/* Offers the rest of an earlier write. True: nothing is left of it. */
+static bool write_unsent(struct h2_transport *t)
+{
+    size_t wrote;
+    const enum io io = unsent_write(t->send.unsent, t->endpoint, &wrote);
+    if (io == IO_FAIL || io == IO_EOF) {
+        on_write_failed(t);
+        return false;
+    }
+    on_written(t, wrote);
+    if (!unsent_is_empty(t->send.unsent)) {
+        t->send.is_blocked = true;
+        return false;
+    }
+    unsent_free(t->send.unsent);
+    t->send.unsent = NULL;
+    set_want(t);
+    return !t->is_lost;
+}
+
+/* True: the socket took all of it. */
+static bool write_batch(struct h2_transport *t, struct batch *batch)
+{
+    size_t wrote = 0;
+    const enum io io = endpoint_writev(t->endpoint, batch->pieces, batch->count, &wrote);
+    if (io == IO_FAIL || io == IO_EOF) {
+        drop_batch(batch);
+        on_write_failed(t);
+        return false;
+    }
+    wrote = io == IO_OK ? wrote : 0;
+    if (wrote == batch->total) {
+        drop_batch(batch);
+        on_written(t, wrote);
+        return true;
+    }
+    t->send.unsent = unsent_new(executor_allocator(t->executor), executor_counters(t->executor),
+                                batch->pieces, batch->held, batch->count, wrote);
+    on_written(t, wrote);
+    if (t->send.unsent == NULL) {
+        transport_lose(t, H2_LOST_NOMEM, 0, "no memory for unsent output");
+        return false;
+    }
+    t->send.is_blocked = true;
+    set_want(t);
+    return false;
+}
+
+static void lose_by_session(struct h2_transport *t, int error)
+{
+    if (error == NGHTTP2_ERR_NOMEM || t->is_out_of_memory) {
+        transport_lose(t, H2_LOST_NOMEM, 0, "no memory for HTTP/2 output");
+    } else {
+        transport_lose(t, H2_LOST_PROTOCOL, 0, nghttp2_strerror(error));
+    }
+}
+
+/* Pulls one write's worth and writes it. True: go on, there may be more. */
+static bool send_round(struct h2_transport *t)
+{
+    struct batch batch;
+    int error;
+    if (t->send.is_blocked || (t->send.unsent != NULL && !write_unsent(t))) {
+        return false;
+    }
+    batch.count = 0;
+    batch.buffer_len = 0;
+    batch.total = 0;
+    batch.is_full = false;
+    batch.buffer = executor_write_buffer(t->executor);
+    if (batch.buffer == NULL) {
+        transport_lose(t, H2_LOST_NOMEM, 0, "no memory for the write buffer");
+        return false;
+    }
+    t->send.batch = &batch;
+    error = pull(t, &batch);
+    t->send.batch = NULL;
+    if (error != 0 || t->is_out_of_memory) {
+        drop_batch(&batch);
+        lose_by_session(t, error);
+        return false;
+    }
+    return batch.count != 0 && write_batch(t, &batch) && batch.is_full;
+}
+
+void send_on_writable(struct h2_transport *t)
+{
+    t->send.is_blocked = false;
+    executor_post_flush(t->executor, &t->flush);
+}
+
+void send_flush(struct h2_transport *t)
+{
+    int rounds = 0;
+    if (t->send.is_broken) {
+        return;
+    }
+    while (!t->is_lost && send_round(t)) {
+        if (++rounds == ROUNDS_MAX) {
+            executor_post_flush(t->executor, &t->flush);
+            return;
+        }
+    }
+    if (t->send.has_given_up) {
+        transport_lose(t, H2_LOST_PROTOCOL, 0, t->send.give_up_text);
+    }
+    transport_finish_if_drained(t);
+}
+
+void send_last(struct h2_transport *t, const uint8_t *bytes, size_t len)
+{
+    struct io_piece piece = {bytes, len};
+    size_t wrote;
+    if (t->send.pulled_bytes == 0 || t->send.is_broken || t->send.is_within_block) {
+        return;
+    }
+    if (t->send.unsent != NULL && (unsent_write(t->send.unsent, t->endpoint, &wrote) != IO_OK ||
+                                   !unsent_is_empty(t->send.unsent))) {
+        return;
+    }
+    (void)endpoint_writev(t->endpoint, &piece, 1, &wrote);
+}

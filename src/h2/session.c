@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Making and freeing the nghttp2 session. See session.h.
+ */
+#include "h2/session.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "h2/inner.h"
+#include "h2/session_cb.h"
+
+/* RFC 9113 section 6.9.2: the connection's window before any WINDOW_UPDATE. */
+#define FIRST_WINDOW_BYTES 65535
+#define WINDOW_BYTES_MAX   0x7fffffff
+
+/* More entries in one SETTINGS frame than any server has reason to send. */
+#define SETTINGS_MAX 32
+
+static void *count(struct session *session, void *memory)
+{
+    if (memory != NULL) {
+        session->blocks++;
+        session->counters->allocations++;
+    }
+    return memory;
+}
+
+static void *session_malloc(size_t size, void *ctx)
+{
+    struct session *session = ctx;
+    return count(session, mem_alloc(session->allocator, size));
+}
+
+static void *session_calloc(size_t each, size_t number, void *ctx)
+{
+    struct session *session = ctx;
+    if (each != 0 && number > SIZE_MAX / each) {
+        return NULL;
+    }
+    return count(session, mem_zeroed(session->allocator, each * number));
+}
+
+static void *session_realloc(void *memory, size_t size, void *ctx)
+{
+    struct session *session = ctx;
+    return count(session, mem_resize(session->allocator, memory, size));
+}
+
+static void session_release(void *memory, void *ctx)
+{
+    struct session *session = ctx;
+    mem_release(session->allocator, memory);
+}
+
+static int32_t window(uint32_t bytes)
+{
+    return bytes > WINDOW_BYTES_MAX ? WINDOW_BYTES_MAX : (int32_t)bytes;
+}
+
+/* Our SETTINGS, and the WINDOW_UPDATE that goes right behind them. */
+static int submit_settings(struct h2_transport *t)
+{
+    nghttp2_settings_entry entries[3];
+    size_t number = 0;
+    int rv;
+
+    entries[number].settings_id = NGHTTP2_SETTINGS_ENABLE_PUSH;
+    entries[number++].value = 0;
+    entries[number].settings_id = NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE;
+    entries[number++].value = (uint32_t)window(t->options.stream_window_bytes);
+    if (t->options.max_metadata_bytes != 0) {
+        entries[number].settings_id = NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE;
+        entries[number++].value = t->options.max_metadata_bytes;
+    }
+    rv = nghttp2_submit_settings(t->session.nghttp2, NGHTTP2_FLAG_NONE, entries, number);
+    if (rv == 0 && t->options.connection_window_bytes > FIRST_WINDOW_BYTES) {
+        rv = nghttp2_session_set_local_window_size(t->session.nghttp2, NGHTTP2_FLAG_NONE, 0,
+                                                   window(t->options.connection_window_bytes));
+    }
+    return rv;
+}
+
+int session_init(struct h2_transport *t)
+{
+    struct session *session = &t->session;
+    nghttp2_session_callbacks *callbacks = NULL;
+    nghttp2_option *option = NULL;
+    int rc = LULL_RC_NOMEM;
+
+    session->allocator = executor_allocator(t->executor);
+    session->counters = executor_counters(t->executor);
+    session->mem.mem_user_data = session;
+    session->mem.malloc = session_malloc;
+    session->mem.calloc = session_calloc;
+    session->mem.realloc = session_realloc;
+    session->mem.free = session_release;
+    if (nghttp2_session_callbacks_new(&callbacks) != 0 || nghttp2_option_new(&option) != 0) {
+        goto out;
+    }
+    session_cb_install(callbacks);
+    nghttp2_option_set_no_auto_window_update(option, 1);
+    nghttp2_option_set_no_http_messaging(option, 1);
+    nghttp2_option_set_max_settings(option, SETTINGS_MAX);
+    if (nghttp2_session_client_new3(&session->nghttp2, callbacks, t, option, &session->mem) != 0) {
+        session->nghttp2 = NULL;
+        goto out;
+    }
+    if (submit_settings(t) == 0) {
+        rc = LULL_OK;
+    }
+out:
+    nghttp2_session_callbacks_del(callbacks);
+    nghttp2_option_del(option);
+    return rc;
+}
+
+void session_fini(struct session *session)
+{
+    nghttp2_session_del(session->nghttp2);
+    session->nghttp2 = NULL;
+}
+
+bool session_is_condemned(const struct h2_transport *t)
+{
+    return !t->goaway.is_seen && !t->is_out_of_ids &&
+           nghttp2_session_check_request_allowed(t->session.nghttp2) == 0;
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nghttp2's callbacks. See session_cb.h.
+ *
+ * A stream that we have parted from has no user data: every callback finds NULL and leaves it alone.
+ */
+#include "h2/session_cb.h"
+
+#include "h2/flow.h"
+#include "h2/inner.h"
+
+static struct h2_stream *stream_at(nghttp2_session *session, int32_t id)
+{
+    return nghttp2_session_get_stream_user_data(session, id);
+}
+
+static int result(const struct h2_transport *t)
+{
+    return t->is_out_of_memory ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
+}
+
+/* ---- receiving */
+
+static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *user)
+{
+    /* A PUSH_PROMISE has a block too, and its stream is the one that it promises something to. */
+    headers_begin(user, frame->hd.type == NGHTTP2_HEADERS ? stream_at(session, frame->hd.stream_id)
+                                                          : NULL);
+    return 0;
+}
+
+static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,
+                     size_t name_len, const uint8_t *value, size_t value_len, uint8_t flags,
+                     void *user)
+{
+    struct h2_transport *t = user;
+    (void)session;
+    (void)frame;
+    (void)flags;
+    headers_on_field(t, name, name_len, value, value_len);
+    return result(t);
+}
+
+/*
+ * A message cut short is a fault, but the trailers are told first, for the status they may have. The owner judges both together:
+ * `report` is posted before whatever task on_trailers makes it post.
+ */
+static void on_last_block(struct h2_transport *t, struct h2_stream *stream)
+{
+    const bool is_cut = framing_is_cut(stream);
+    stream->peer_ended = true;
+    if (is_cut) {
+        lull_executor_post(t->executor, &t->report);
+    }
+    stream->ops->on_trailers(stream, t->headers.http_status, &t->headers.block);
+    if (is_cut) {
+        framing_fail_cut(stream);
+    } else {
+        stream_on_peer_ended(stream);
+    }
+}
+
+/* The block is whole (RFC 9113 section 8.1: [1xx]* headers, DATA, [trailers with END_STREAM]). */
+static void on_block(struct h2_transport *t, const nghttp2_frame *frame)
+{
+    struct h2_stream *stream = t->headers.stream;
+    const bool is_last = (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
+    const bool is_first = stream != NULL && stream->headers_seen == 0;
+    const bool is_interim =
+        is_first && t->headers.http_status >= 100 && t->headers.http_status < 200;
+    if (stream == NULL) {
+        return;
+    }
+    if (is_interim && is_last) {
+        stream->peer_ended = true;
+        stream_fail(stream, H2_END_PROTOCOL, NGHTTP2_PROTOCOL_ERROR,
+                    "HTTP status %d ended the stream", t->headers.http_status);
+    } else if (is_interim) {
+        return;
+    } else if (!is_first && !is_last) {
+        stream_fail(stream, H2_END_PROTOCOL, NGHTTP2_PROTOCOL_ERROR,
+                    "HEADERS twice, and the second one does not end the stream");
+    } else if (!is_first && t->headers.http_status >= 0) {
+        stream_fail(stream, H2_END_PROTOCOL, NGHTTP2_PROTOCOL_ERROR, "trailers with :status");
+    } else if (is_last) {
+        on_last_block(t, stream);
+    } else {
+        stream->headers_seen++;
+        t->headless--;
+        stream->ops->on_headers(stream, t->headers.http_status, &t->headers.block);
+    }
+}
+
+static void on_data_end(struct h2_stream *stream)
+{
+    stream->peer_ended = true;
+    if (stream->headers_seen == 0) {
+        stream_fail(stream, H2_END_PROTOCOL, NGHTTP2_PROTOCOL_ERROR, "DATA before HEADERS");
+    } else if (framing_is_cut(stream)) {
+        framing_fail_cut(stream);
+    } else {
+        stream->ops->on_end_of_data(stream);
+        stream_on_peer_ended(stream);
+    }
+}
+
+static void on_settings(struct h2_transport *t)
+{
+    t->peer_max_streams = nghttp2_session_get_remote_settings(
+        t->session.nghttp2, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS);
+    if (!t->has_settings) {
+        t->has_settings = true;
+        t->was_full = t->peer_max_streams == 0;
+        t->ops->on_settings(t);
+        return;
+    }
+    t->was_full = t->was_full || t->open >= t->peer_max_streams;
+    transport_on_room(t);
+}
+
+static int on_frame_recv(nghttp2_session *session, const nghttp2_frame *frame, void *user)
+{
+    struct h2_transport *t = user;
+    struct h2_stream *stream;
+    switch (frame->hd.type) {
+    case NGHTTP2_HEADERS:
+        on_block(t, frame);
+        break;
+    case NGHTTP2_DATA:
+        stream = stream_at(session, frame->hd.stream_id);
+        if (stream != NULL && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0) {
+            on_data_end(stream);
+        }
+        break;
+    case NGHTTP2_RST_STREAM:
+        /* The reset itself comes as on_stream_close. */
+        stream = stream_at(session, frame->hd.stream_id);
+        if (stream != NULL) {
+            stream->was_reset = true;
+        }
+        break;
+    case NGHTTP2_SETTINGS:
+        if ((frame->hd.flags & NGHTTP2_FLAG_ACK) == 0) {
+            on_settings(t);
+        }
+        break;
+    case NGHTTP2_GOAWAY:
+        /* The streams that it leaves out are closed after this. */
+        goaway_on_received(t, frame->goaway.last_stream_id, frame->goaway.error_code,
+                           frame->goaway.opaque_data, frame->goaway.opaque_data_len);
+        break;
+    default: /* PING is answered by nghttp2, in this turn's flush; an ACK will be keepalive's */
+        break;
+    }
+    return result(t);
+}
+
+static int on_data_chunk(nghttp2_session *session, uint8_t flags, int32_t id, const uint8_t *bytes,
+                         size_t len, void *user)
+{
+    struct h2_transport *t = user;
+    struct h2_stream *stream = stream_at(session, id);
+    (void)flags;
+    flow_on_received(t, len);
+    if (stream == NULL) {
+        return result(t);
+    }
+    if (stream->headers_seen == 0) {
+        stream_fail(stream, H2_END_PROTOCOL, NGHTTP2_PROTOCOL_ERROR, "DATA before HEADERS");
+    } else if (stream->raw) {
+        stream->ops->on_raw(stream, bytes, len);
+    } else {
+        framing_on_data(stream, bytes, len);
+    }
+    flow_on_taken(stream, len);
+    return result(t);
+}
+
+static int on_stream_close(nghttp2_session *session, int32_t id, uint32_t code, void *user)
+{
+    struct h2_stream *stream = stream_at(session, id);
+    if (stream != NULL) {
+        stream_on_closed(stream, code);
+    }
+    return result(user);
+}
+
+/* ---- sending */
+
+static int on_frame_send(nghttp2_session *session, const nghttp2_frame *frame, void *user)
+{
+    struct h2_transport *t = user;
+    struct h2_stream *stream;
+    switch (frame->hd.type) {
+    case NGHTTP2_HEADERS:
+    case NGHTTP2_DATA:
+        stream = stream_at(session, frame->hd.stream_id);
+        if (stream != NULL && frame->hd.type == NGHTTP2_HEADERS) {
+            send_on_headers(stream);
+        }
+        if (stream != NULL && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0) {
+            send_on_request_end(stream);
+        }
+        break;
+    case NGHTTP2_GOAWAY:
+        /* Ours are made by hand: this one is nghttp2's. */
+        send_on_own_goaway(t, &frame->goaway);
+        break;
+    default:
+        break;
+    }
+    return 0;
+}
+
+/* A request that nghttp2 itself will not send: it closes the stream after this. */
+static int on_frame_not_send(nghttp2_session *session, const nghttp2_frame *frame, int error,
+                             void *user)
+{
+    struct h2_stream *stream = NULL;
+    (void)user;
+    if (frame->hd.type == NGHTTP2_HEADERS && error == NGHTTP2_ERR_FRAME_SIZE_ERROR) {
+        stream = stream_at(session, frame->hd.stream_id);
+    }
+    if (stream != NULL) {
+        stream_note_end(stream, H2_END_LIMIT, "the request's metadata is too large to be sent");
+    }
+    return 0;
+}
+
+void session_cb_install(nghttp2_session_callbacks *callbacks)
+{
+    nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, on_begin_headers);
+    nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
+    nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame_recv);
+    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data_chunk);
+    nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_stream_close);
+    nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, on_frame_send);
+    nghttp2_session_callbacks_set_on_frame_not_send_callback(callbacks, on_frame_not_send);
+    nghttp2_session_callbacks_set_send_data_callback(callbacks, send_put_data);
+}

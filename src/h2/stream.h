@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One HTTP/2 stream that carries gRPC-framed messages, neutral of role: a client's call and a server's call are both its owners. It
+ * knows frames, lengths and limits; it does not know status codes of gRPC, deadlines or retries.
+ *
+ * Facts are told while nghttp2 is on the stack, so an owner's op only records and posts a task; the only functions of this page
+ * it may call from an op are h2_stream_reset and the readers. All in context.
+ */
+#ifndef H2_STREAM_H
+#define H2_STREAM_H
+
+#include "base/list.h"
+#include "base/metadata.h"
+#include "base/slice.h"
+#include "lull/types.h"
+
+#include <stdint.h>
+
+struct h2_stream;
+struct h2_transport;
+
+/* Why a stream is over. Exactly one of these reaches on_closed. */
+enum h2_end {
+    H2_END_FINISHED, /* both directions ended in order (END_STREAM from the peer was seen) */
+    H2_END_RESET, /* the peer sent RST_STREAM; code has its error code; was_finished: after END_STREAM */
+    H2_END_LOCAL, /* h2_stream_reset by the owner */
+    H2_END_PROTOCOL, /* the peer broke HTTP/2 or the message framing; text says how; we have reset it */
+    H2_END_LIMIT, /* a message or metadata over our limit; text says which; we have reset it */
+    H2_END_NOT_SENT, /* the HEADERS never left: connection gone or GOAWAY first; may go elsewhere unseen */
+    H2_END_UNPROCESSED, /* GOAWAY left it out (last-stream-id below it), or RST REFUSED_STREAM: the server did nothing with it */
+    H2_END_TRANSPORT    /* the connection was lost under it; the transport's own end says why */
+};
+
+struct h2_stream_end {
+    enum h2_end kind;
+    uint32_t code; /* HTTP/2 error code where there was one */
+    bool has_code;
+    bool was_finished; /* the peer's END_STREAM had been seen before */
+    int sys_errno;     /* for H2_END_TRANSPORT */
+    char text[160];    /* what happened, readable; "" when there is nothing to add */
+};
+
+struct h2_stream_ops {
+    /* A header block that is not the last of the stream. `http_status` is -1 when there was no `:status`. 1xx are not told. Borrowed. */
+    void (*on_headers)(struct h2_stream *stream, int http_status,
+                       const struct metadata_list *headers);
+    /* One whole message, [own] by the callee. */
+    void (*on_message)(struct h2_stream *stream, struct lull_slice message);
+    /* Bytes of a DATA frame while the owner said the response is not gRPC (h2_stream_take_raw); for error texts. */
+    void (*on_raw)(struct h2_stream *stream, const uint8_t *bytes, size_t len);
+    /* The header block that ends the stream; on a stream without on_headers before it is "trailers-only". Borrowed.
+     * Told though the last message was cut; on_closed (H2_END_PROTOCOL, was_finished) is then told before any task that this op posts. */
+    void (*on_trailers)(struct h2_stream *stream, int http_status,
+                        const struct metadata_list *trailers);
+    /* END_STREAM came on DATA: no trailers will follow. */
+    void (*on_end_of_data)(struct h2_stream *stream);
+    /* The request's HEADERS were handed to the socket (is_last: the last byte of the request too). */
+    void (*on_sent)(struct h2_stream *stream, bool is_last);
+    /* Exactly once, last; the stream may be reused or freed after the turn's free phase. */
+    void (*on_closed)(struct h2_stream *stream, const struct h2_stream_end *end);
+};
+
+/* Embedded in its owner; set up by h2_stream_init, given to h2_transport_open. Fields belong to h2/. */
+struct h2_stream {
+    const struct h2_stream_ops *ops;
+    struct h2_transport *transport; /* NULL before open and after on_closed */
+    struct list_node link;          /* in the transport's list of streams */
+    int32_t id;                     /* -1 before HEADERS were submitted */
+    uint32_t max_message_bytes;     /* judged on the prefix, before buffering */
+    /* sending */
+    struct lull_slice out; /* the message being sent (unary: the only one) */
+    uint8_t out_prefix[5];
+    size_t out_done; /* bytes of prefix + message given to frames */
+    bool has_out;
+    bool end_after_out;      /* half-close after it */
+    bool headers_pulled;     /* nghttp2 has made the frame; it may still wait in our own output */
+    bool request_pulled;     /* END_STREAM too */
+    uint64_t headers_end_at; /* where they end in the connection's output, counted in bytes */
+    uint64_t request_end_at;
+    struct list_node headers_link; /* waits until the socket has taken that much */
+    struct list_node request_link;
+    /* receiving */
+    uint8_t in_prefix[5];
+    uint8_t in_prefix_len;
+    struct lull_slab *in_slab; /* assembly */
+    size_t in_len;
+    size_t in_done;
+    unsigned headers_seen; /* header blocks of the response, without 1xx */
+    /* ends */
+    bool headers_sent, request_sent; /* handed to the socket */
+    bool peer_ended, raw, closed;
+    bool was_reset; /* the peer's RST_STREAM came */
+    bool
+        has_local_end; /* `end` is decided: what on_closed will say; nothing else is told before it */
+    struct h2_stream_end end;
+};
+
+void h2_stream_init(struct h2_stream *stream, const struct h2_stream_ops *ops,
+                    uint32_t max_message_bytes);
+
+/* Frees what it still holds (assembly, block, out). Not while open. */
+void h2_stream_fini(struct h2_stream *stream);
+
+/* RST_STREAM(code) if HEADERS are on the way, nothing on the wire if not; on_closed(H2_END_LOCAL) follows, this turn or the next. */
+void h2_stream_reset(struct h2_stream *stream, uint32_t code);
+
+/* From on_headers: the body is no gRPC; hand its bytes to on_raw instead of cutting messages. */
+void h2_stream_take_raw(struct h2_stream *stream);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The dialling seam: one connection attempt to one address. Who dials again, and when, is the
+ * subchannel's business.
+ */
+#ifndef NET_DIAL_H
+#define NET_DIAL_H
+
+#include "lull/world.h"
+#include "net/endpoint.h"
+
+struct dialer_ops {
+    /*
+     * Starts to connect. On 0 *out is an endpoint that will tell LULL_WANT_WRITE when
+     * finish_connect is worth asking (want is set by the owner); else an errno, and nothing was
+     * made.
+     */
+    int (*dial)(struct lull_dialer *dialer, struct lull_loop *loop, struct lull_executor *executor,
+                const struct addr *to, struct endpoint **out);
+};
+
+struct lull_dialer {
+    const struct dialer_ops *ops;
+};
+
+/* Dials with real sockets. Static. */
+struct lull_dialer *dialer_tcp(void);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#include "net/endpoint.h"
+
+#include <string.h>
+
+#include "base/container.h"
+#include "base/strbuf.h"
+
+/* The ready list has reached us. */
+static void on_listed(struct lull_task *task, struct lull_executor *executor)
+{
+    struct endpoint *endpoint = container_of(task, struct endpoint, watch.on_ready);
+    unsigned ready = endpoint->watch.ready;
+
+    (void)executor;
+    endpoint->watch.ready = LULL_WANT_NONE;
+    endpoint_tell(endpoint, ready);
+}
+
+void endpoint_init(struct endpoint *endpoint, const struct endpoint_ops *ops,
+                   struct lull_executor *executor, const struct addr *peer)
+{
+    memset(endpoint, 0, sizeof(*endpoint));
+    endpoint->ops = ops;
+    endpoint->executor = executor;
+    endpoint->peer = *peer;
+    endpoint->phase_text = "";
+    endpoint->watch.fd = -1;
+    lull_task_init(&endpoint->watch.on_ready, on_listed);
+}
+
+void endpoint_tell(struct endpoint *endpoint, unsigned ready)
+{
+    /* Between the report and now the owner may have lost interest. */
+    ready &= endpoint->watch.want;
+    if (ready != LULL_WANT_NONE && !endpoint->is_closed && endpoint->on_ready != NULL) {
+        endpoint->on_ready(endpoint, ready);
+    }
+}
+
+void endpoint_close(struct endpoint *endpoint)
+{
+    if (endpoint == NULL || endpoint->is_closed) {
+        return;
+    }
+    endpoint->is_closed = true;
+    endpoint->on_ready = NULL;
+    endpoint->ops->close(endpoint);
+}
+
+enum io endpoint_fail(struct endpoint *endpoint, const char *phase_text, int sys_errno)
+{
+    endpoint->phase_text = phase_text;
+    endpoint->sys_errno = sys_errno;
+    return IO_FAIL;
+}
+
+void io_error_text(const char *phase_text, const struct addr *peer, int sys_errno, char *into,
+                   size_t size)
+{
+    struct strbuf sb;
+
+    strbuf_init(&sb, into, size);
+    if (sys_errno != 0) {
+        /* strerror_r has two shapes; for the errnos of a system call strerror's texts are static.
+         */
+        strbuf_printf(&sb, "%s %s: %s (errno %d)", phase_text, peer->text, strerror(sys_errno),
+                      sys_errno);
+    }
+}
+
+void endpoint_error_text(const struct endpoint *endpoint, char *into, size_t size)
+{
+    io_error_text(endpoint->phase_text, &endpoint->peer, endpoint->sys_errno, into, size);
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+#include "net/endpoint_tcp.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sys/socket.h>
+
+#include "base/container.h"
+#include "base/invariant.h"
+#include "base/mem.h"
+#include "exec/executor.h"
+#include "net/sys.h"
+
+struct endpoint_tcp {
+    struct endpoint base;
+    struct lull_loop *loop;
+    bool is_connected;
+    bool is_tcp; /* not a unix socket */
+};
+
+static struct endpoint_tcp *tcp_of(struct endpoint *base)
+{
+    return container_of(base, struct endpoint_tcp, base);
+}
+
+static struct lull_counters *counters_of(const struct endpoint *base)
+{
+    return executor_counters(base->executor);
+}
+
+/*
+ * Writable means that the connect has ended, well or not: SO_ERROR says which (POSIX, connect).
+ * Asked too early it says 0 as well, so the peer's name decides.
+ */
+static enum io tcp_finish_connect(struct endpoint *base)
+{
+    struct endpoint_tcp *tcp = tcp_of(base);
+    int err;
+
+    LULL_INVARIANT(!base->is_closed, "a closed endpoint is asked whether it is connected");
+    if (tcp->is_connected) {
+        return IO_OK;
+    }
+    err = sys_socket_error(counters_of(base), base->watch.fd);
+    if (err == 0) {
+        err = sys_is_connected(counters_of(base), base->watch.fd);
+        if (err == ENOTCONN) {
+            return IO_AGAIN;
+        }
+    }
+    if (err != 0) {
+        return endpoint_fail(base, "connect", err);
+    }
+    tcp->is_connected = true;
+    return IO_OK;
+}
+
+static enum io tcp_read(struct endpoint *base, void *into, size_t capacity, size_t *got)
+{
+    int err;
+
+    LULL_INVARIANT(!base->is_closed && capacity > 0,
+                   "a read from a closed endpoint, or of nothing");
+    err = sys_read(counters_of(base), base->watch.fd, into, capacity, got);
+    if (err == EAGAIN) {
+        return IO_AGAIN;
+    }
+    if (err != 0) {
+        return endpoint_fail(base, "read", err);
+    }
+    return *got == 0 ? IO_EOF : IO_OK;
+}
+
+static enum io tcp_writev(struct endpoint *base, const struct io_piece *pieces, size_t count,
+                          size_t *wrote)
+{
+    int err;
+
+    LULL_INVARIANT(!base->is_closed, "a write to a closed endpoint");
+    err = sys_writev(counters_of(base), base->watch.fd, pieces, count, wrote);
+    if (err == EAGAIN) {
+        return IO_AGAIN;
+    }
+    return err == 0 ? IO_OK : endpoint_fail(base, "write", err);
+}
+
+static int tcp_want(struct endpoint *base, unsigned want)
+{
+    struct endpoint_tcp *tcp = tcp_of(base);
+
+    LULL_INVARIANT(!base->is_closed, "a closed endpoint is watched");
+    if (base->watch.want == want) {
+        return 0;
+    }
+    return tcp->loop->ops->watch(tcp->loop, &base->watch, want);
+}
+
+static int tcp_write_timeout(struct endpoint *base, int64_t after_ns)
+{
+    int64_t ms = 0; /* the system's own limit */
+
+    if (!tcp_of(base)->is_tcp) {
+        return 0;
+    }
+    if (after_ns != LULL_NEVER) {
+        ms = after_ns <= 0 ? 1 : after_ns / LULL_MS + (after_ns % LULL_MS != 0);
+        ms = ms > INT_MAX ? INT_MAX : ms;
+    }
+    return sys_set_user_timeout(counters_of(base), base->watch.fd, (unsigned)ms);
+}
+
+static int set_keepalive(struct lull_counters *counters, int fd, bool on)
+{
+    return sys_set_keepalive(counters, fd, on ? TCP_KEEPALIVE_IDLE_S : 0, TCP_KEEPALIVE_INTERVAL_S,
+                             TCP_KEEPALIVE_PROBES);
+}
+
+static int tcp_system_keepalive(struct endpoint *base, bool on)
+{
+    return tcp_of(base)->is_tcp ? set_keepalive(counters_of(base), base->watch.fd, on) : 0;
+}
+
+static void free_dead(struct lull_task *task, struct lull_executor *executor)
+{
+    struct endpoint *base = container_of(task, struct endpoint, dead);
+
+    mem_release(executor_allocator(executor), tcp_of(base));
+}
+
+/*
+ * The watch is taken back first: a registration outlives its descriptor wherever a forked child
+ * holds a copy, and would then report into freed memory.
+ */
+static void tcp_close(struct endpoint *base)
+{
+    struct endpoint_tcp *tcp = tcp_of(base);
+
+    (void)lull_executor_unpost(base->executor, &base->watch.on_ready);
+    if (base->watch.want != LULL_WANT_NONE) {
+        (void)tcp->loop->ops->watch(tcp->loop, &base->watch, LULL_WANT_NONE);
+    }
+    sys_close(counters_of(base), base->watch.fd);
+    base->watch.fd = -1;
+    executor_post_dead(base->executor, &base->dead);
+}
+
+static const struct endpoint_ops tcp_ops = {
+    .finish_connect = tcp_finish_connect,
+    .read = tcp_read,
+    .writev = tcp_writev,
+    .want = tcp_want,
+    .write_timeout = tcp_write_timeout,
+    .system_keepalive = tcp_system_keepalive,
+    .close = tcp_close,
+};
+
+static struct endpoint_tcp *make(struct lull_loop *loop, struct lull_executor *executor,
+                                 const struct addr *peer)
+{
+    struct endpoint_tcp *tcp =
+        (struct endpoint_tcp *)mem_zeroed(executor_allocator(executor), sizeof(*tcp));
+
+    if (tcp == NULL) {
+        return NULL;
+    }
+    executor_counters(executor)->allocations++;
+    endpoint_init(&tcp->base, &tcp_ops, executor, peer);
+    lull_task_init(&tcp->base.dead, free_dead);
+    tcp->loop = loop;
+    tcp->is_tcp = peer->storage.ss_family != AF_UNIX;
+    return tcp;
+}
+
+/* Best effort: a connection without them is slower to notice things, not broken. */
+static void set_options(struct endpoint_tcp *tcp, int fd)
+{
+    if (tcp->is_tcp) {
+        (void)sys_set_nodelay(counters_of(&tcp->base), fd);
+        (void)set_keepalive(counters_of(&tcp->base), fd, true);
+    }
+}
+
+int endpoint_tcp_dial(struct lull_loop *loop, struct lull_executor *executor, const struct addr *to,
+                      struct endpoint **out)
+{
+    struct lull_counters *counters = executor_counters(executor);
+    struct endpoint_tcp *tcp = make(loop, executor, to);
+    int fd = -1;
+    int err;
+
+    if (tcp == NULL) {
+        return ENOMEM;
+    }
+    err = sys_socket(counters, to->storage.ss_family, &fd);
+    if (err != 0) {
+        goto out;
+    }
+    set_options(tcp, fd);
+    err = sys_connect(counters, fd, to);
+    tcp->is_connected = err == 0;
+    if (err == EINPROGRESS) {
+        err = 0;
+    }
+out:
+    if (err != 0) {
+        if (fd >= 0) {
+            sys_close(counters, fd);
+        }
+        mem_release(executor_allocator(executor), tcp);
+        return err;
+    }
+    tcp->base.watch.fd = fd;
+    *out = &tcp->base;
+    return 0;
+}
+
+int endpoint_tcp_adopt(struct lull_loop *loop, struct lull_executor *executor, int fd,
+                       const struct addr *peer, struct endpoint **out)
+{
+    struct endpoint_tcp *tcp = make(loop, executor, peer);
+
+    if (tcp == NULL) {
+        return ENOMEM;
+    }
+    set_options(tcp, fd);
+    tcp->is_connected = true;
+    tcp->base.watch.fd = fd;
+    *out = &tcp->base;
+    return 0;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/* accept4 is not in POSIX. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include "net/sys.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/invariant.h"
+#include "net/endpoint.h"
+
+/* Counts the call and turns its result into 0 or an errno. Both names of "not now" are one. */
+static int outcome(struct lull_counters *counters, int result)
+{
+    counters->syscalls++;
+    if (result >= 0) {
+        return 0;
+    }
+    return errno == EWOULDBLOCK ? EAGAIN : errno;
+}
+
+static int set_option(struct lull_counters *counters, int fd, int level, int name, int value)
+{
+    return outcome(counters, setsockopt(fd, level, name, &value, sizeof(value)));
+}
+
+int sys_socket(struct lull_counters *counters, int family, int *fd)
+{
+    *fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    return outcome(counters, *fd);
+}
+
+int sys_socketpair(struct lull_counters *counters, int fds[2])
+{
+    return outcome(counters,
+                   socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds));
+}
+
+int sys_connect(struct lull_counters *counters, int fd, const struct addr *to)
+{
+    int err = outcome(counters, connect(fd, (const struct sockaddr *)&to->storage, to->len));
+
+    /* An interrupted connect goes on by itself (POSIX, connect); calling it again would say
+     * EALREADY. */
+    return err == EINTR ? EINPROGRESS : err;
+}
+
+int sys_socket_error(struct lull_counters *counters, int fd)
+{
+    int waiting = 0;
+    socklen_t len = sizeof(waiting);
+    int err = outcome(counters, getsockopt(fd, SOL_SOCKET, SO_ERROR, &waiting, &len));
+
+    return err != 0 ? err : waiting;
+}
+
+int sys_is_connected(struct lull_counters *counters, int fd)
+{
+    struct sockaddr_storage peer;
+    socklen_t len = sizeof(peer);
+
+    return outcome(counters, getpeername(fd, (struct sockaddr *)&peer, &len));
+}
+
+int sys_read(struct lull_counters *counters, int fd, void *into, size_t capacity, size_t *got)
+{
+    *got = 0;
+    for (;;) {
+        ssize_t n = recv(fd, into, capacity, 0);
+
+        counters->reads++;
+        int err = outcome(counters, n < 0 ? -1 : 0);
+        if (err == 0) {
+            *got = (size_t)n;
+        }
+        if (err != EINTR) {
+            return err;
+        }
+    }
+}
+
+int sys_writev(struct lull_counters *counters, int fd, const struct io_piece *pieces, size_t count,
+               size_t *wrote)
+{
+    struct iovec parts[IO_PIECES_MAX];
+    struct msghdr message = {.msg_iov = parts};
+
+    LULL_INVARIANT(count <= IO_PIECES_MAX, "more pieces than one write takes");
+    for (size_t i = 0; i < count; i++) {
+        /* iovec has no const; sendmsg only reads. */
+        parts[i].iov_base = (void *)(uintptr_t)pieces[i].data;
+        parts[i].iov_len = pieces[i].len;
+    }
+    message.msg_iovlen = count;
+    *wrote = 0;
+    for (;;) {
+        ssize_t n = sendmsg(fd, &message, MSG_NOSIGNAL);
+
+        counters->writes++;
+        int err = outcome(counters, n < 0 ? -1 : 0);
+        if (err == 0) {
+            *wrote = (size_t)n;
+        }
+        if (err != EINTR) {
+            return err;
+        }
+    }
+}
+
+void sys_close(struct lull_counters *counters, int fd)
+{
+    /* Not repeated when interrupted: Linux has freed the number by then, and another thread may
+     * have it. */
+    (void)outcome(counters, close(fd));
+}
+
+int sys_set_nodelay(struct lull_counters *counters, int fd)
+{
+    return set_option(counters, fd, IPPROTO_TCP, TCP_NODELAY, 1);
+}
+
+int sys_set_keepalive(struct lull_counters *counters, int fd, int idle_s, int interval_s,
+                      int probes)
+{
+    int err;
+
+    if (idle_s == 0) {
+        return set_option(counters, fd, SOL_SOCKET, SO_KEEPALIVE, 0);
+    }
+    err = set_option(counters, fd, IPPROTO_TCP, TCP_KEEPIDLE, idle_s);
+    if (err == 0) {
+        err = set_option(counters, fd, IPPROTO_TCP, TCP_KEEPINTVL, interval_s);
+    }
+    if (err == 0) {
+        err = set_option(counters, fd, IPPROTO_TCP, TCP_KEEPCNT, probes);
+    }
+    if (err == 0) {
+        err = set_option(counters, fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+    }
+    return err;
+}
+
+int sys_set_user_timeout(struct lull_counters *counters, int fd, unsigned timeout_ms)
+{
+    return outcome(counters,
+                   setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, sizeof(timeout_ms)));
+}
+
+int sys_bind(struct lull_counters *counters, int fd, const struct addr *to)
+{
+    if (to->storage.ss_family != AF_UNIX) {
+        int err = set_option(counters, fd, SOL_SOCKET, SO_REUSEADDR, 1);
+        if (err != 0) {
+            return err;
+        }
+    }
+    return outcome(counters, bind(fd, (const struct sockaddr *)&to->storage, to->len));
+}
+
+int sys_listen(struct lull_counters *counters, int fd, int backlog)
+{
+    return outcome(counters, listen(fd, backlog));
+}
+
+int sys_accept(struct lull_counters *counters, int listener, int *fd, struct addr *peer)
+{
+    struct sockaddr_storage from;
+    socklen_t len;
+    int err;
+
+    do {
+        len = sizeof(from);
+        *fd = accept4(listener, (struct sockaddr *)&from, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        err = outcome(counters, *fd);
+    } while (err == EINTR);
+    if (err == 0 && peer != NULL) {
+        addr_from_sockaddr(peer, (const struct sockaddr *)&from, len);
+    }
+    return err;
+}
+
+int sys_getsockname(struct lull_counters *counters, int fd, struct addr *out)
+{
+    struct sockaddr_storage own;
+    socklen_t len = sizeof(own);
+    int err = outcome(counters, getsockname(fd, (struct sockaddr *)&own, &len));
+
+    if (err == 0) {
+        addr_from_sockaddr(out, (const struct sockaddr *)&own, len);
+    }
+    return err;
+}
+
+uint32_t sys_interface_index(const char *name)
+{
+    return if_nametoindex(name);
+}

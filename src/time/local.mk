@@ -1,0 +1,4 @@
+liblull_core_la_SOURCES += \
+	src/time/clock_fake.c \
+	src/time/clock_monotonic.c \
+	src/time/timerq.c src/time/timerq.h

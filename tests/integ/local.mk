@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: MIT
+# Tests over the loopback with our own peer: check_PROGRAMS += tests/integ/x_test, as in tests/unit; scripts: SCRIPT_TESTS.
+SCRIPT_TESTS += tests/integ/tool_args_test.sh
+include tests/integ/tool.mk
+include tests/integ/net.mk

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a call costs, counted: timer-queue work, memory, writes, tasks.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/executor.h"
+#include "rig.h"
+#include "tests/support/check_main.h"
+#include "time/timerq.h"
+
+#define WARM_UP 50
+#define STEADY  1000
+
+static struct rig rig;
+static struct rig_call call;
+
+static void begin(void)
+{
+    struct rig_step step = {.what = RIG_ACCEPT};
+    rig_init(&rig);
+    rig_step(&rig, step);
+    rig.wants_trace = false;
+    rig_open(&rig);
+}
+
+static void one_call(int64_t timeout_ns)
+{
+    rig_call_with(&rig, &call, timeout_ns, false);
+    rig_settle(&rig);
+    ck_assert_uint_eq(call.done, 1);
+    ck_assert_int_eq(call.code, LULL_CODE_OK);
+}
+
+START_TEST(a_steady_call_with_a_deadline_costs_no_timer_and_no_memory)
+{
+    begin();
+    for (int i = 0; i < WARM_UP; i++) {
+        one_call(LULL_SECOND);
+    }
+    struct lull_counters before = rig_counters(&rig);
+    uint64_t reads = rig_peer(&rig, 0)->reads;
+    uint64_t asked = rig.memory.asked;
+    /* The executor's count has nghttp2's blocks in it: for the while the channel counts for itself. */
+    struct lull_counters own = {.size = sizeof(own)};
+    rig.channel->counters = &own;
+    rig.channel->arenas.counters = &own;
+    for (int i = 0; i < STEADY; i++) {
+        one_call(LULL_SECOND);
+    }
+    rig.channel->counters = executor_counters(rig.executor);
+    rig.channel->arenas.counters = rig.channel->counters;
+    ck_assert_uint_eq(own.allocations, 0);
+    ck_assert_uint_eq(own.calls_closed, STEADY);
+    rig.channel->counters->calls_started += own.calls_started;
+    rig.channel->counters->calls_closed += own.calls_closed;
+    struct lull_counters after = rig_counters(&rig);
+    ck_assert_uint_eq(after.timer_arms - before.timer_arms, 0);
+    ck_assert_uint_eq(after.timer_disarms - before.timer_disarms, 0);
+    ck_assert_uint_eq(after.timer_fires - before.timer_fires, 0);
+    ck_assert_uint_eq(after.pool_misses - before.pool_misses, 0);
+    ck_assert_uint_eq(after.pings_sent, 0);
+    /* One claim for the call, one for the message. */
+    ck_assert_uint_eq(after.pool_claims - before.pool_claims, 2 * STEADY);
+    /* A call is one write: HEADERS, DATA and END_STREAM in one flush. */
+    ck_assert_uint_eq(rig_peer(&rig, 0)->reads - reads, STEADY);
+    /* Its start, the pump, and the work that calls done. */
+    ck_assert_uint_le(after.posts - before.posts, 3 * STEADY);
+    ck_assert_uint_eq(after.submits - before.submits, STEADY);
+    /* nghttp2's own, which its recycler will take over. */
+    ck_assert_uint_le(rig.memory.asked - asked, 12 * STEADY);
+    ck_assert_uint_le(after.turns - before.turns, 2 * STEADY);
+    ck_assert_uint_le(after.clock_reads - before.clock_reads, STEADY);
+    rig_fini(&rig);
+}
+END_TEST
+
+/* As many as C14 says; LULL_TEST_FEWER is for runs under valgrind, where they take minutes. */
+static int calls_of_c14(void)
+{
+    return getenv("LULL_TEST_FEWER") != NULL ? 5000 : 100000;
+}
+
+/* C14, scenario 289 */
+START_TEST(finished_calls_leave_nothing_behind)
+{
+    begin();
+    one_call(3600 * LULL_SECOND);
+    one_call(3600 * LULL_SECOND);
+    uint64_t live_bytes = rig.memory.live_bytes;
+    int calls = calls_of_c14();
+    for (int i = 0; i < calls; i++) {
+        one_call(3600 * LULL_SECOND);
+        rig_advance(&rig, LULL_MS);
+        ck_assert_uint_le(rig_counters(&rig).timers_armed, 2);
+    }
+    ck_assert_uint_le(executor_timerq(rig.executor)->capacity, 64);
+    int64_t grown = (int64_t)(rig.memory.live_bytes - live_bytes);
+    ck_assert_msg(grown <= 65536 && grown >= -65536, "%lld bytes", (long long)grown);
+    ck_assert_uint_eq(rig_counters(&rig).calls_closed, (uint64_t)calls + 2);
+    ck_assert_uint_le(rig_counters(&rig).timer_arms, 3);
+    rig_fini(&rig);
+}
+END_TEST
+
+/* Many at once: the queue's slots are reserved and given back, arms stay with the lanes. */
+START_TEST(a_burst_of_calls_shares_one_timer)
+{
+    static struct rig_call burst[500];
+    begin();
+    one_call(LULL_SECOND);
+    uint64_t arms = rig_counters(&rig).timer_arms;
+    uint64_t reads = rig_peer(&rig, 0)->reads;
+    memset(burst, 0, sizeof(burst));
+    for (size_t i = 0; i < 500; i++) {
+        rig_call_with(&rig, &burst[i], LULL_SECOND, false);
+    }
+    rig_settle(&rig);
+    for (size_t i = 0; i < 500; i++) {
+        rig_expect(&burst[i], LULL_CODE_OK, 0);
+    }
+    ck_assert_uint_eq(rig_counters(&rig).timer_arms, arms);
+    ck_assert_uint_le(rig_peer(&rig, 0)->reads - reads, 4);
+    rig_fini(&rig);
+}
+END_TEST
+
+static Suite *call_cost_suite(void)
+{
+    Suite *suite = suite_create("call_cost");
+    TCase *tcase = tcase_create("call_cost");
+    tcase_set_timeout(tcase, 600);
+    tcase_add_test(tcase, a_steady_call_with_a_deadline_costs_no_timer_and_no_memory);
+    tcase_add_test(tcase, finished_calls_leave_nothing_behind);
+    tcase_add_test(tcase, a_burst_of_calls_shares_one_timer);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+LULL_TEST_MAIN("call_cost", call_cost_suite)

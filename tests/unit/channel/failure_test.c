@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * src/channel/failure.c: the one readable line.
+ */
+#include "channel/failure.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "tests/support/check_main.h"
+
+#define A "127.0.0.1:2379"
+
+static const int64_t no_times[LULL_PHASE_COUNT];
+
+struct row {
+    struct failure_facts facts;
+    const char *line;
+};
+
+static const struct row rows[] = {
+    {{.code = LULL_CODE_DEADLINE_EXCEEDED,
+      .reason = LULL_REASON_DEADLINE,
+      .phase = LULL_PHASE_BACKOFF,
+      .address = A,
+      .last_attempt = "connection refused",
+      .attempts = 2,
+      .elapsed_ns = LULL_SECOND,
+      .http2_error = -1,
+      .next_attempt_after_ns = 1600 * LULL_MS},
+     "DEADLINE_EXCEEDED after 1 s: connecting to " A
+     " (attempt 2: connection refused; next in 1.6 s)"},
+    {{.code = LULL_CODE_DEADLINE_EXCEEDED,
+      .phase = LULL_PHASE_BACKOFF,
+      .address = A,
+      .last_attempt = "no",
+      .attempts = 1,
+      .elapsed_ns = LULL_MS},
+     "DEADLINE_EXCEEDED after 1 ms: connecting to " A " (attempt 1: no; next now)"},
+    {{.code = LULL_CODE_DEADLINE_EXCEEDED,
+      .phase = LULL_PHASE_CONNECTING,
+      .address = A,
+      .attempts = 1,
+      .is_attempting = true,
+      .elapsed_ns = LULL_MS,
+      .next_attempt_after_ns = LULL_NEVER},
+     "DEADLINE_EXCEEDED after 1 ms: connecting to " A " (attempt 1 under way)"},
+    {{.code = LULL_CODE_DEADLINE_EXCEEDED,
+      .phase = LULL_PHASE_SETTINGS,
+      .address = A,
+      .attempts = 3,
+      .is_attempting = true,
+      .last_attempt = "no",
+      .elapsed_ns = LULL_MS,
+      .next_attempt_after_ns = LULL_NEVER},
+     "DEADLINE_EXCEEDED after 1 ms: connected to " A
+     ", waiting for its SETTINGS (attempt 3 under way; attempt 2: no)"},
+    {{.code = LULL_CODE_DEADLINE_EXCEEDED,
+      .phase = LULL_PHASE_QUEUED,
+      .address = A,
+      .attempts = 0,
+      .queued_before = 7,
+      .elapsed_ns = LULL_MS,
+      .next_attempt_after_ns = LULL_NEVER},
+     "DEADLINE_EXCEEDED after 1 ms: queued for a stream to " A
+     ": its MAX_CONCURRENT_STREAMS is used up, 7 calls before this one"},
+    {{.code = LULL_CODE_DEADLINE_EXCEEDED,
+      .phase = LULL_PHASE_WAITING,
+      .address = A,
+      .bytes_read = 42,
+      .elapsed_ns = LULL_MS,
+      .next_attempt_after_ns = LULL_NEVER},
+     "DEADLINE_EXCEEDED after 1 ms: waiting for the response of " A
+     " (42 bytes read since the request was sent)"},
+    {{.code = LULL_CODE_CANCELLED,
+      .reason = LULL_REASON_CANCELLED,
+      .phase = LULL_PHASE_SENDING,
+      .address = A,
+      .what = "cancelled by the application",
+      .elapsed_ns = 5,
+      .next_attempt_after_ns = LULL_NEVER},
+     "CANCELLED after 5 ns: cancelled by the application while sending the request to " A},
+    {{.code = LULL_CODE_UNAVAILABLE,
+      .reason = LULL_REASON_CHANNEL_CLOSED,
+      .phase = LULL_PHASE_START,
+      .what = "channel closed",
+      .elapsed_ns = 0,
+      .next_attempt_after_ns = LULL_NEVER},
+     "UNAVAILABLE after 0 ns: channel closed before anything was done"},
+    {{.code = LULL_CODE_INTERNAL,
+      .reason = LULL_REASON_PROTOCOL,
+      .phase = LULL_PHASE_READING,
+      .address = A,
+      .what = "the server sent headers twice",
+      .elapsed_ns = LULL_MS,
+      .next_attempt_after_ns = LULL_NEVER},
+     "INTERNAL after 1 ms: the server sent headers twice"},
+};
+
+START_TEST(the_line_says_where_and_why)
+{
+    struct failure failure;
+    struct failure_facts facts = rows[_i].facts;
+    facts.phase_ns = no_times;
+    failure_write(&failure, &facts);
+    ck_assert_str_eq(failure.line, rows[_i].line);
+    ck_assert_ptr_eq(failure.record.line, failure.line);
+    ck_assert_uint_eq(failure.record.size, sizeof(struct lull_failure));
+    ck_assert_str_eq(failure.record.address, facts.address != NULL ? facts.address : "");
+    ck_assert_int_eq(failure.record.phase, facts.phase);
+    ck_assert_int_eq(failure.record.reason, facts.reason);
+    ck_assert_uint_eq(failure.record.attempts, facts.attempts);
+    ck_assert_uint_eq(failure.record.bytes_read, facts.bytes_read);
+    ck_assert_int_eq(failure.record.next_attempt_after_ns, facts.next_attempt_after_ns);
+    /* The message is the line from its cause on. */
+    ck_assert_ptr_nonnull(strstr(failure.line, failure.message));
+}
+END_TEST
+
+START_TEST(more_than_one_phase_is_broken_down)
+{
+    struct failure failure;
+    int64_t phase_ns[LULL_PHASE_COUNT] = {
+        [LULL_PHASE_CONNECTING] = 400 * LULL_MS, [LULL_PHASE_WAITING] = LULL_MS};
+    struct failure_facts facts = {.code = LULL_CODE_INTERNAL,
+                                  .what = "broken",
+                                  .elapsed_ns = 401 * LULL_MS,
+                                  .phase_ns = phase_ns};
+    failure_write(&failure, &facts);
+    ck_assert_str_eq(failure.line,
+                     "INTERNAL after 401 ms: broken [connecting 400 ms, waiting 1 ms]");
+    ck_assert_str_eq(failure.message, "broken");
+    ck_assert_int_eq(failure.record.phase_ns[LULL_PHASE_WAITING], LULL_MS);
+    /* A thousandth of the whole is not worth a word; the record has it. */
+    phase_ns[LULL_PHASE_WAITING] = 400 * LULL_US;
+    failure_write(&failure, &facts);
+    ck_assert_str_eq(failure.line, "INTERNAL after 401 ms: broken");
+    ck_assert_int_eq(failure.record.phase_ns[LULL_PHASE_WAITING], 400 * LULL_US);
+}
+END_TEST
+
+START_TEST(a_servers_status_is_quoted_with_its_address)
+{
+    struct failure failure;
+    struct failure_facts facts = {.code = LULL_CODE_NOT_FOUND,
+                                  .reason = LULL_REASON_SERVER,
+                                  .phase = LULL_PHASE_DONE,
+                                  .address = A,
+                                  .elapsed_ns = LULL_MS,
+                                  .phase_ns = no_times};
+    failure_write_server(&failure, &facts, "no such key");
+    ck_assert_str_eq(failure.line, "NOT_FOUND after 1 ms: status from " A ": no such key");
+    failure_write_server(&failure, &facts, "");
+    ck_assert_str_eq(failure.line, "NOT_FOUND after 1 ms: status from " A);
+}
+END_TEST
+
+START_TEST(texts_that_are_too_long_are_cut)
+{
+    struct failure failure;
+    char what[4096];
+    memset(what, 'x', sizeof(what) - 1);
+    what[sizeof(what) - 1] = '\0';
+    struct failure_facts facts = {.code = LULL_CODE_INTERNAL, .what = what, .phase_ns = no_times};
+    failure_write(&failure, &facts);
+    ck_assert_uint_eq(strlen(failure.message), sizeof(failure.message) - 1);
+    ck_assert_str_eq(failure.message + sizeof(failure.message) - 4, "...");
+    failure_write_server(&failure, &facts, what);
+    ck_assert_uint_lt(strlen(failure.line), sizeof(failure.line));
+}
+END_TEST
+
+START_TEST(an_errno_reads_as_part_of_a_sentence)
+{
+    char text[64];
+    failure_errno_text(ECONNREFUSED, text, sizeof(text));
+    ck_assert_str_eq(text, "connection refused");
+    failure_errno_text(EHOSTUNREACH, text, sizeof(text));
+    ck_assert_str_eq(text, "no route to host");
+}
+END_TEST
+
+static Suite *failure_suite(void)
+{
+    Suite *suite = suite_create("failure");
+    TCase *tcase = tcase_create("failure");
+    tcase_add_loop_test(tcase, the_line_says_where_and_why, 0,
+                        (int)(sizeof(rows) / sizeof(rows[0])));
+    tcase_add_test(tcase, more_than_one_phase_is_broken_down);
+    tcase_add_test(tcase, a_servers_status_is_quoted_with_its_address);
+    tcase_add_test(tcase, texts_that_are_too_long_are_cut);
+    tcase_add_test(tcase, an_errno_reads_as_part_of_a_sentence);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+LULL_TEST_MAIN("failure", failure_suite)

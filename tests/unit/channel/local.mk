@@ -1,0 +1,60 @@
+# The rig: a channel on a fake clock, and scripted peers.
+CHANNEL_RIG = tests/unit/channel/peer.c tests/unit/channel/peer.h tests/unit/channel/rig.c tests/unit/channel/rig.h
+
+check_PROGRAMS += \
+	tests/unit/channel/call_test \
+	tests/unit/channel/call_arena_test \
+	tests/unit/channel/call_cancel_test \
+	tests/unit/channel/call_cost_test \
+	tests/unit/channel/call_retry_test \
+	tests/unit/channel/call_stream_test \
+	tests/unit/channel/call_timeouts_test \
+	tests/unit/channel/channel_test \
+	tests/unit/channel/channel_queue_test \
+	tests/unit/channel/failure_test \
+	tests/unit/channel/options_test \
+	tests/unit/channel/response_test \
+	tests/unit/channel/subchannel_test \
+	tests/unit/channel/trace_test
+
+tests_unit_channel_call_test_SOURCES = tests/unit/channel/call_test.c $(CHANNEL_RIG)
+tests_unit_channel_call_test_LDADD = $(UNIT_LIBS)
+
+tests_unit_channel_call_arena_test_SOURCES = tests/unit/channel/call_arena_test.c
+tests_unit_channel_call_arena_test_LDADD = $(UNIT_LIBS)
+
+tests_unit_channel_call_cancel_test_SOURCES = tests/unit/channel/call_cancel_test.c $(CHANNEL_RIG)
+tests_unit_channel_call_cancel_test_LDADD = $(UNIT_LIBS)
+
+tests_unit_channel_call_cost_test_SOURCES = tests/unit/channel/call_cost_test.c $(CHANNEL_RIG)
+tests_unit_channel_call_cost_test_LDADD = $(UNIT_LIBS)
+
+tests_unit_channel_call_retry_test_SOURCES = tests/unit/channel/call_retry_test.c $(CHANNEL_RIG)
+tests_unit_channel_call_retry_test_LDADD = $(UNIT_LIBS)
+
+tests_unit_channel_call_stream_test_SOURCES = tests/unit/channel/call_stream_test.c $(CHANNEL_RIG)
+tests_unit_channel_call_stream_test_LDADD = $(UNIT_LIBS)
+
+tests_unit_channel_call_timeouts_test_SOURCES = tests/unit/channel/call_timeouts_test.c $(CHANNEL_RIG)
+tests_unit_channel_call_timeouts_test_LDADD = $(UNIT_LIBS)
+
+tests_unit_channel_channel_test_SOURCES = tests/unit/channel/channel_test.c $(CHANNEL_RIG)
+tests_unit_channel_channel_test_LDADD = $(UNIT_LIBS)
+
+tests_unit_channel_channel_queue_test_SOURCES = tests/unit/channel/channel_queue_test.c $(CHANNEL_RIG)
+tests_unit_channel_channel_queue_test_LDADD = $(UNIT_LIBS)
+
+tests_unit_channel_failure_test_SOURCES = tests/unit/channel/failure_test.c
+tests_unit_channel_failure_test_LDADD = $(UNIT_LIBS)
+
+tests_unit_channel_options_test_SOURCES = tests/unit/channel/options_test.c
+tests_unit_channel_options_test_LDADD = $(UNIT_LIBS)
+
+tests_unit_channel_response_test_SOURCES = tests/unit/channel/response_test.c
+tests_unit_channel_response_test_LDADD = $(UNIT_LIBS)
+
+tests_unit_channel_subchannel_test_SOURCES = tests/unit/channel/subchannel_test.c $(CHANNEL_RIG)
+tests_unit_channel_subchannel_test_LDADD = $(UNIT_LIBS)
+
+tests_unit_channel_trace_test_SOURCES = tests/unit/channel/trace_test.c
+tests_unit_channel_trace_test_LDADD = $(UNIT_LIBS)

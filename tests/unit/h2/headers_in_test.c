@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/support/check_main.h"
+#include "tests/unit/h2/frames.h"
+
+/* A block of literals without indexing, as the peer's HEADERS on stream 1. */
+struct block {
+    uint8_t bytes[60000];
+    size_t len;
+};
+
+static struct block block;
+
+static void add_int(uint8_t first, unsigned bits, size_t value)
+{
+    const size_t most = ((size_t)1 << bits) - 1;
+    if (value < most) {
+        block.bytes[block.len++] = (uint8_t)(first | value);
+        return;
+    }
+    block.bytes[block.len++] = (uint8_t)(first | most);
+    for (value -= most; value >= 128; value >>= 7) {
+        block.bytes[block.len++] = (uint8_t)(value % 128 + 128);
+    }
+    block.bytes[block.len++] = (uint8_t)value;
+}
+
+static void add(const void *name, size_t name_len, const void *value, size_t value_len)
+{
+    block.bytes[block.len++] = 0;
+    add_int(0, 7, name_len);
+    memcpy(block.bytes + block.len, name, name_len);
+    block.len += name_len;
+    add_int(0, 7, value_len);
+    memcpy(block.bytes + block.len, value, value_len);
+    block.len += value_len;
+}
+
+static void add_text(const char *name, const char *value)
+{
+    add(name, strlen(name), value, strlen(value));
+}
+
+static struct heard *begin(void)
+{
+    block.len = 0;
+    world_begin();
+    return world_ready(1);
+}
+
+static void say_block(uint8_t flags)
+{
+    say_frame(1, flags, 1, block.bytes, block.len);
+    block.len = 0;
+}
+
+/* What the last test's on_trailers saw: kept here because the list is borrowed. */
+static char seen[512];
+
+static void see(struct h2_stream *stream, int status, const struct metadata_list *list)
+{
+    struct lull_metadata view = metadata_list_view(list);
+    char *to = seen;
+    hear_trailers(stream, status, list);
+    for (size_t i = 0; i < view.count; i++) {
+        to += sprintf(to, "%s=", view.items[i].key);
+        for (size_t k = 0; k < view.items[i].value_len; k++) {
+            const uint8_t c = ((const uint8_t *)view.items[i].value)[k];
+            to += sprintf(to, c >= 0x20 && c < 0x7f ? "%c" : "<%02x>", c);
+        }
+        to += sprintf(to, ";");
+    }
+}
+
+static const struct h2_stream_ops seeing_ops = {
+    hear_headers, hear_message, hear_raw, see, hear_end_of_data, hear_sent, hear_closed,
+};
+
+static const struct {
+    const char *name;
+    const char *value;
+    size_t value_len;
+    const char *expect;
+} values[] = {
+    {"x-a", "  padded\t ", 10, "x-a=padded;"},
+    {"x-a", "", 0, "x-a=;"},
+    {"x-a", "in side", 7, "x-a=in side;"},
+    {"x-a", "bad\x01", 4, ""},
+    {"x-a", "\xc3\xa4", 2, ""},
+    {"x-a", "nul\0l", 5, ""},
+    {"grpc-message", "na\xc3\xafve", 6, "grpc-message=na<c3><af>ve;"},
+    {"a-bin", "q6ur", 4, "a-bin=<ab><ab><ab>;"},
+    {"a-bin", "AA==", 4, "a-bin=<00>;"},
+    {"a-bin", "AA,BB==", 7, "a-bin=<00>;a-bin=<04>;"},
+    {"a-bin", "", 0, "a-bin=;"},
+};
+
+/* scenarios 244 and 245 */
+START_TEST(value_is_trimmed_decoded_or_dropped)
+{
+    struct heard *h = begin();
+    h->stream.ops = &seeing_ops;
+    add_text(":status", "200");
+    add(values[_i].name, strlen(values[_i].name), values[_i].value, values[_i].value_len);
+    add_text("grpc-status", "0");
+    say_block(END_BOTH);
+    run();
+    ck_assert_int_eq(h->end.kind, H2_END_FINISHED);
+    ck_assert_msg(strncmp(seen, values[_i].expect, strlen(values[_i].expect)) == 0 &&
+                      strcmp(seen + strlen(values[_i].expect), "grpc-status=0;") == 0,
+                  "%s", seen);
+    world_end();
+}
+END_TEST
+
+static const struct {
+    const char *name;
+    size_t name_len;
+    const char *value;
+    const char *text;
+} faults[] = {
+    {"X-Upper", 7, "v", "malformed header name \"X-Upper\""},
+    {"", 0, "v", "malformed header name \"\""},
+    {"a b", 3, "v", "malformed header name \"a b\""},
+    {"a\xff", 2, "v", "malformed header name \"a\\xff\""},
+    {":other", 6, "v", "malformed header name \":other\""},
+    {":status", 7, "200", ":status where none may be"},
+    {"a-bin", 5, "****", "bad base64 in \"a-bin\""},
+    {"a-bin", 5, "A", "bad base64 in \"a-bin\""},
+};
+
+START_TEST(malformed_field_ends_the_stream_alone)
+{
+    struct heard *h = begin();
+    (void)open_call(1);
+    run();
+    add_text(":status", "200");
+    add(faults[_i].name, faults[_i].name_len, faults[_i].value, strlen(faults[_i].value));
+    add_text("x-later", "1");
+    say_block(END_HEADERS);
+    say_answer(3);
+    run();
+    ck_assert_int_eq(h->end.kind, H2_END_PROTOCOL);
+    ck_assert_str_eq(h->end.text, faults[_i].text);
+    ck_assert_uint_eq(h->headers, 0);
+    ck_assert_uint_eq(sent_count(3, 1), 1);
+    ck_assert_int_eq(calls[1].end.kind, H2_END_FINISHED);
+    world_end();
+}
+END_TEST
+
+static const char *const bad_status[] = {"", "2", "20", "2000", "2x0", "20x", "099", "-20", "+20"};
+
+START_TEST(malformed_status_ends_the_stream)
+{
+    struct heard *h = begin();
+    add_text(":status", bad_status[_i]);
+    say_block(END_HEADERS);
+    run();
+    ck_assert_int_eq(h->end.kind, H2_END_PROTOCOL);
+    ck_assert_ptr_nonnull(strstr(h->end.text, "malformed :status \""));
+    world_end();
+}
+END_TEST
+
+START_TEST(status_after_other_fields_ends_the_stream)
+{
+    struct heard *h = begin();
+    add_text("x-a", "1");
+    add_text(":status", "200");
+    say_block(END_HEADERS);
+    run();
+    ck_assert_int_eq(h->end.kind, H2_END_PROTOCOL);
+    world_end();
+}
+END_TEST
+
+/* scenario 248: each field weighs name + value + 32; the limit is 16 384 and ":status" counts too. */
+static void say_weight(size_t weight)
+{
+    static char value[20000];
+    memset(value, 'v', sizeof(value));
+    add_text(":status", "200"); /* 42 */
+    add("x-a", 3, value, weight - 42 - 35);
+    say_frame(1, 0, 1, block.bytes, 9000);
+    say_frame(9, END_HEADERS, 1, block.bytes + 9000, block.len - 9000);
+    block.len = 0;
+}
+
+START_TEST(metadata_up_to_the_limit_is_kept)
+{
+    struct heard *h = begin();
+    say_weight(16384);
+    run();
+    ck_assert_uint_eq(h->headers, 1);
+    ck_assert_uint_eq(h->closed, 0);
+    world_end();
+}
+END_TEST
+
+START_TEST(metadata_over_the_limit_ends_the_stream_alone)
+{
+    struct heard *h = begin();
+    (void)open_call(1);
+    run();
+    say_weight(16385);
+    say_answer(3); /* HPACK's table must have stayed in step */
+    run();
+    ck_assert_int_eq(h->end.kind, H2_END_LIMIT);
+    ck_assert_str_eq(h->end.text,
+                     "metadata is over the limit of 16384 bytes (42 bytes, and more came)");
+    ck_assert_uint_eq(sent_count(3, 1), 1);
+    ck_assert_int_eq(calls[1].end.kind, H2_END_FINISHED);
+    world_end();
+}
+END_TEST
+
+START_TEST(hpack_is_decoded_on_for_a_stream_that_failed)
+{
+    struct heard *h = begin();
+    (void)open_call(1);
+    run();
+    add_text(":status", "200");
+    add_text("Bad", "1");
+    block.bytes[block.len++] = 0x40; /* literal with indexing: later blocks refer to it */
+    block.bytes[block.len++] = 3;
+    memcpy(block.bytes + block.len, "x-a\3abc", 7);
+    block.len += 7;
+    say_block(END_HEADERS);
+    say_frame(1, END_BOTH, 3, "\x88\xbe\0\x0bgrpc-status\1\x30", 17);
+    run();
+    ck_assert_int_eq(h->end.kind, H2_END_PROTOCOL);
+    ck_assert_int_eq(calls[1].end.kind, H2_END_FINISHED);
+    ck_assert_uint_eq(calls[1].pairs, 2);
+    world_end();
+}
+END_TEST
+
+START_TEST(flood_of_continuations_does_not_grow_memory)
+{
+    struct heard *h = begin();
+    struct metadata_list *list = &t->headers.block;
+    add_text(":status", "200");
+    say_block(0);
+    for (int i = 0; i < 200 && t != NULL; i++) {
+        for (int k = 0; k < 100; k++) {
+            add_text("x-flood", "0123456789");
+        }
+        say_frame(9, 0, 1, block.bytes, block.len);
+        block.len = 0;
+        run();
+        if (t != NULL) {
+            ck_assert_uint_le(list->bytes_cap, 65536);
+        }
+    }
+    ck_assert_uint_eq(h->closed, 1);
+    ck_assert(h->end.kind == H2_END_LIMIT || h->end.kind == H2_END_TRANSPORT);
+    world_end();
+}
+END_TEST
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("h2/headers_in");
+    TCase *tc = tcase_create("headers_in");
+    tcase_add_loop_test(tc, value_is_trimmed_decoded_or_dropped, 0, COUNT(values));
+    tcase_add_loop_test(tc, malformed_field_ends_the_stream_alone, 0, COUNT(faults));
+    tcase_add_loop_test(tc, malformed_status_ends_the_stream, 0, COUNT(bad_status));
+    tcase_add_test(tc, status_after_other_fields_ends_the_stream);
+    tcase_add_test(tc, metadata_up_to_the_limit_is_kept);
+    tcase_add_test(tc, metadata_over_the_limit_ends_the_stream_alone);
+    tcase_add_test(tc, hpack_is_decoded_on_for_a_stream_that_failed);
+    tcase_add_test(tc, flood_of_continuations_does_not_grow_memory);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+LULL_TEST_MAIN("h2/headers_in", suite)

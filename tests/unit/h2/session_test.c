@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* The session's making and its memory: every allocation of a small life fails once. */
+#include "h2/session.h"
+
+#include "tests/support/check_main.h"
+#include "tests/unit/base/counting_allocator.h"
+#include "tests/unit/h2/frames.h"
+
+START_TEST(blocks_are_counted_and_come_back)
+{
+    struct counting_allocator memory;
+    struct h2_transport_options options = world_options();
+    struct lull_counters counters = {.size = sizeof(counters)};
+    counting_init(&memory);
+    world_begin_as(&options, (struct pipe_options){0}, &memory.base);
+    (void)world_ready(1);
+    lull_executor_counters(x, &counters);
+    ck_assert_uint_gt(t->session.blocks, 4);
+    ck_assert_uint_gt(counters.allocations, t->session.blocks);
+    say_answer(1);
+    run();
+    world_end();
+    ck_assert_int_eq(memory.live, 0);
+}
+END_TEST
+
+static void setup(struct counting_allocator *memory)
+{
+    struct h2_transport_options options = world_options();
+    counting_init(memory);
+    world_begin_as(&options, (struct pipe_options){.capacity_bytes = 600}, &memory->base);
+    run();
+}
+
+/* A life whose i-th allocation from here on fails, if it comes so far. Whatever fails, every stream and the transport end once. */
+static long live(struct counting_allocator *memory, long fail_at)
+{
+    struct h2_request request = a_request();
+    uint8_t *big = calloc(1, 9000);
+    long used;
+    setup(memory);
+    memory->asked = 0;
+    memory->fail_from = fail_at;
+    SAY(F1);
+    run();
+    request.message = lull_slice_static(big, 9000); /* more than the pipe takes */
+    for (unsigned i = 0; i < 3 && t != NULL && h2_transport_can_open(t); i++) {
+        h2_stream_init(&calls[i].stream, &stream_ops, 1000000);
+        calls_open++;
+        if (h2_transport_open(t, &calls[i].stream, &request) != LULL_OK) {
+            calls_open--;
+        }
+        run();
+    }
+    if (t != NULL && calls[0].stream.transport != NULL) {
+        SAY(F6);
+        say_frame(0, 0, 1, "\0\0\0\2\1abc", 8);
+        run();
+    }
+    if (t != NULL && calls[1].stream.transport != NULL) {
+        h2_stream_reset(&calls[1].stream, 8);
+        run();
+    }
+    used = memory->asked;
+    memory->fail_from = -1;
+    world_end();
+    ck_assert_int_eq(memory->live, 0);
+    free(big);
+    return used;
+}
+
+START_TEST(each_allocation_may_fail)
+{
+    struct counting_allocator memory;
+    const long all = live(&memory, -1);
+    unsigned lost = 0;
+    ck_assert_int_gt(all, 10);
+    for (long i = 0; i < all; i++) {
+        (void)live(&memory, i);
+        lost += told.end.kind == H2_LOST_NOMEM;
+    }
+    ck_assert_uint_gt(lost, 3);
+}
+END_TEST
+
+START_TEST(making_may_fail_and_leaves_the_endpoint)
+{
+    struct counting_allocator memory;
+    struct h2_transport_options options = world_options();
+    int rc = LULL_RC_NOMEM;
+    counting_init(&memory);
+    world_begin_as(&options, (struct pipe_options){0}, &memory.base);
+    h2_transport_close(t, 0, "the first one");
+    run();
+    for (long i = 0; rc != LULL_OK; i++) {
+        struct endpoint *a;
+        struct endpoint *b;
+        struct addr addr = {.text = "x"};
+        ck_assert_int_lt((int)i, 100);
+        ck_assert_int_eq(endpoint_pipe_new(x, x, &addr, &addr, NULL, &a, &b), 0);
+        memory.asked = 0;
+        memory.fail_from = i;
+        rc = h2_transport_new(x, a, &options, &transport_ops, NULL, &t);
+        memory.fail_from = -1;
+        if (rc != LULL_OK) {
+            ck_assert_int_eq(rc, LULL_RC_NOMEM);
+            ck_assert(a->on_ready == NULL);
+            endpoint_close(a);
+        } else {
+            told.closed = 0;
+        }
+        endpoint_close(b);
+        run();
+    }
+    world_end();
+    ck_assert_int_eq(memory.live, 0);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("h2/session");
+    TCase *tc = tcase_create("session");
+    tcase_set_timeout(tc, 60);
+    tcase_add_test(tc, blocks_are_counted_and_come_back);
+    tcase_add_test(tc, each_allocation_may_fail);
+    tcase_add_test(tc, making_may_fail_and_leaves_the_endpoint);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+LULL_TEST_MAIN("h2/session", suite)

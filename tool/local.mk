@@ -1,0 +1,13 @@
+# tool/: the `lull` program. It sees public headers and the shared library only.
+bin_PROGRAMS += lull
+lull_SOURCES = \
+	tool/main.c \
+	tool/args.c tool/args.h \
+	tool/base64.c tool/base64.h \
+	tool/call.c tool/call.h \
+	tool/hex.c tool/hex.h \
+	tool/io.c tool/io.h \
+	tool/text.c tool/text.h \
+	tool/timeline.c tool/timeline.h
+lull_CPPFLAGS = -I$(top_srcdir)/include
+lull_LDADD = liblull.la
