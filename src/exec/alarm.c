@@ -23,7 +23,7 @@ void executor_set_loop(struct lull_executor *executor, struct lull_loop *loop)
     executor->loop = loop;
     executor->alarm_at = lull_at(LULL_NEVER);
     executor->is_alarm_refused = false;
-    executor->is_soon_asked = false;
+    atomic_store_explicit(&executor->is_soon_asked, false, memory_order_relaxed);
     executor->is_loop_silent = false;
     atomic_store_explicit(&executor->loop_state, EXECUTOR_LOOP_AWAKE, memory_order_seq_cst);
 }
@@ -56,7 +56,8 @@ void executor_alarm_on_refused(struct lull_executor *executor)
 
 void executor_alarm_on_turn(struct lull_executor *executor, struct lull_instant now)
 {
-    executor->is_soon_asked = false;
+    /* Before the inbox is taken: a submit that still finds it set is in what this turn takes. */
+    atomic_store_explicit(&executor->is_soon_asked, false, memory_order_seq_cst);
     /* Whether it brought this turn or is about to come late: it serves nobody any more. */
     if (executor->alarm_at.ns <= now.ns) {
         executor->alarm_at = lull_at(LULL_NEVER);
@@ -114,10 +115,9 @@ void executor_alarm_update(struct lull_executor *executor)
 void executor_ask_soon(struct lull_executor *executor)
 {
     struct lull_loop *loop = executor->loop;
-    if (executor->is_soon_asked) {
+    if (atomic_exchange_explicit(&executor->is_soon_asked, true, memory_order_seq_cst)) {
         return;
     }
-    executor->is_soon_asked = true;
     if (loop->ops->soon != NULL) {
         loop->ops->soon(loop);
     } else {
@@ -141,6 +141,7 @@ void executor_wake_if_asleep(struct lull_executor *executor)
 
 bool executor_sleep(struct lull_executor *executor)
 {
+    executor_drive(executor);
     atomic_store_explicit(&executor->loop_state, EXECUTOR_LOOP_ASLEEP, memory_order_seq_cst);
     if (inbox_is_empty(&executor->inbox)) {
         return true;

@@ -44,6 +44,7 @@ int lull_executor_new(const struct lull_executor_options *options, struct lull_e
     executor->alarm_at = lull_at(LULL_NEVER);
     atomic_init(&executor->owner, 0);
     atomic_init(&executor->driver, thread_id());
+    atomic_init(&executor->is_soon_asked, false);
     atomic_init(&executor->loop_state, EXECUTOR_LOOP_AWAKE);
     inbox_init(&executor->inbox);
     task_queue_init(&executor->ready);
@@ -76,6 +77,14 @@ void lull_executor_free(struct lull_executor *executor)
 
 /* ---- context */
 
+void executor_drive(struct lull_executor *executor)
+{
+    const uintptr_t self = thread_id();
+    if (atomic_load_explicit(&executor->driver, memory_order_relaxed) != self) {
+        atomic_store_explicit(&executor->driver, self, memory_order_seq_cst);
+    }
+}
+
 bool executor_claim(struct lull_executor *executor)
 {
     uintptr_t nobody = 0;
@@ -85,9 +94,7 @@ bool executor_claim(struct lull_executor *executor)
                                                  memory_order_acquire, memory_order_relaxed)) {
         return false;
     }
-    if (atomic_load_explicit(&executor->driver, memory_order_relaxed) != self) {
-        atomic_store_explicit(&executor->driver, self, memory_order_relaxed);
-    }
+    executor_drive(executor);
     return true;
 }
 
@@ -140,7 +147,9 @@ bool lull_executor_submit(struct lull_executor *executor, struct lull_task *task
     }
     /* In context, the end of the turn or of the visit looks at the inbox. */
     if (executor->loop != NULL && !executor_is_here(executor)) {
-        if (atomic_load_explicit(&executor->driver, memory_order_relaxed) == thread_id()) {
+        /* Sequentially consistent, as the push before it and executor_drive: a thread that drove once either sees that another
+         * drives now, or that other sees the task before it sleeps. */
+        if (atomic_load_explicit(&executor->driver, memory_order_seq_cst) == thread_id()) {
             executor_ask_soon(executor);
         } else {
             executor_wake_if_asleep(executor);

@@ -48,7 +48,6 @@ struct lull_executor {
     bool is_asking_alarm;         /* inside loop->ops->alarm */
     bool is_alarm_lost;           /* it was used up before it returned */
     bool is_alarm_refused;        /* the last one asked for was refused */
-    bool is_soon_asked;           /* the loop was asked for a turn that has not come yet */
     bool is_loop_silent; /* it never says when it sleeps: take it for asleep between turns */
 
     struct lull_clock *clock;
@@ -60,7 +59,8 @@ struct lull_executor {
 
     char other_threads[EXECUTOR_LINE_BYTES]; /* what follows is written by any thread */
     struct inbox inbox;
-    _Atomic(int) loop_state; /* enum executor_loop_state */
+    _Atomic(int) loop_state;     /* enum executor_loop_state */
+    _Atomic(bool) is_soon_asked; /* the loop was asked for a turn that has not come yet */
     char end[EXECUTOR_LINE_BYTES];
 };
 
@@ -73,6 +73,9 @@ static inline bool executor_is_here(const struct lull_executor *executor)
 
 /* The turn's now for the next reader: read again once when it is stale. In context. */
 struct lull_instant executor_fresh_now(struct lull_executor *executor);
+
+/* This thread drives from now on: its submits outside the context ask for a turn `soon`. */
+void executor_drive(struct lull_executor *executor);
 
 /* Becomes the one in context. False: somebody is. */
 bool executor_claim(struct lull_executor *executor);

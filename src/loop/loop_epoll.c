@@ -10,7 +10,6 @@
 #include "base/invariant.h"
 #include "base/mem.h"
 #include "exec/executor.h"
-#include "exec/thread_id.h"
 #include "loop/loop.h"
 
 /* Events taken from the kernel at once; those that do not fit stay ready. */
@@ -208,21 +207,6 @@ static void leave_to_host(struct loop_epoll *loop)
     }
 }
 
-/*
- * Another thread takes over the driving: it must be known as the driver before it looks at the
- * inbox and sleeps, or a submit by the old one would not wake it.
- */
-static void take_over(struct loop_epoll *loop)
-{
-    if (loop->driver == thread_id()) {
-        return;
-    }
-    loop->driver = thread_id();
-    if (lull_executor_enter(loop->base.executor) == LULL_OK) {
-        lull_executor_leave(loop->base.executor);
-    }
-}
-
 static int run_round(struct lull_loop *base, struct lull_instant until)
 {
     struct loop_epoll *loop = self(base);
@@ -233,7 +217,6 @@ static int run_round(struct lull_loop *base, struct lull_instant until)
     if (err != 0) {
         return err;
     }
-    take_over(loop);
     loop->is_inside = true;
     timeout = timeout_ms(loop, until);
     count = epoll_wait(loop->epoll_fd, events, EVENTS_MAX, timeout);

@@ -25,7 +25,6 @@ struct loop_epoll {
     bool is_nested; /* somebody polls epoll_fd */
     unsigned char
         is_due; /* a turn was asked for by `soon`; atomic, for the driver may just be changing */
-    uintptr_t driver;  /* the thread of the last round */
     bool is_alarm_due; /* a turn was asked for by an alarm that was due when it was set */
 };
 
