@@ -12,12 +12,13 @@
 extern "C" {
 #endif
 
-/** Four functions' worth of malloc. All may be called on any thread that uses the loop. Since 0.1. */
+/** Four functions' worth of malloc. All may be called on any thread that uses the loop. Since 0.1.
+ */
 struct lull_allocator {
-    void *(*alloc)(void *ctx, size_t size);                 /**< NULL when there is none; size is never 0 */
-    void *(*resize)(void *ctx, void *memory, size_t size);  /**< as realloc; memory may be NULL */
-    void (*release)(void *ctx, void *memory);               /**< memory may be NULL */
-    void *ctx;                                              /**< handed to each of them */
+    void *(*alloc)(void *ctx, size_t size); /**< NULL when there is none; size is never 0 */
+    void *(*resize)(void *ctx, void *memory, size_t size); /**< as realloc; memory may be NULL */
+    void (*release)(void *ctx, void *memory);              /**< memory may be NULL */
+    void *ctx;                                             /**< handed to each of them */
 };
 
 /** malloc, realloc and free. Static. Any thread. Since 0.1. */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file loop.h
- * The loop seam, four verbs that a host's event loop owes us, and a small loop of our own that can be run, nested as one fd,
- * or replaced.
+ * The loop seam, four verbs that a host's event loop owes us, and a small loop of our own that can
+ * be run, nested as one fd, or replaced.
  *
- * Built-in loop, three ways to use it: lull_loop_run; or poll lull_loop_fd in your own loop and call lull_loop_dispatch when it is
- * readable; or fill a lull_loop_ops for yours. Nobody driving means no progress, replies to pings included.
+ * Built-in loop, three ways to use it: lull_loop_run; or poll lull_loop_fd in your own loop and
+ * call lull_loop_dispatch when it is readable; or fill a lull_loop_ops for yours. Nobody driving
+ * means no progress, replies to pings included.
  */
 #ifndef LULL_LOOP_H
 #define LULL_LOOP_H
@@ -29,17 +30,20 @@ enum lull_io_want { LULL_WANT_NONE = 0, LULL_WANT_READ = 1, LULL_WANT_WRITE = 2 
 /** One watched file descriptor, embedded in its owner. Layout not stable before 1.0. Since 0.1. */
 struct lull_watch {
     int fd;
-    unsigned want;       /**< what is being watched now; kept by the loop */
-    unsigned ready;      /**< what was reported and not yet taken by the owner */
+    unsigned want;             /**< what is being watched now; kept by the loop */
+    unsigned ready;            /**< what was reported and not yet taken by the owner */
     struct lull_task on_ready; /**< put on the executor's ready list by lull_watch_ready */
-    void *host;          /**< for the loop's own use */
+    void *host;                /**< for the loop's own use */
 };
 
-/** The seam. `soon` and `run_once` may be NULL. Called in context except `wake` (any thread). Since 0.1. */
+/** The seam. `soon` and `run_once` may be NULL. Called in context except `wake` (any thread). Since
+ * 0.1. */
 struct lull_loop_ops {
-    /** Watch w->fd (level-triggered) for `want`, replacing what was wanted; NONE forgets it. 0 or an errno. */
+    /** Watch w->fd (level-triggered) for `want`, replacing what was wanted; NONE forgets it. 0 or
+     * an errno. */
     int (*watch)(struct lull_loop *loop, struct lull_watch *w, unsigned want);
-    /** Run a turn at `at` (LULL_NEVER: no alarm is needed). 0, or an errno when the host refuses. Replaces the last alarm. */
+    /** Run a turn at `at` (LULL_NEVER: no alarm is needed). 0, or an errno when the host refuses.
+     * Replaces the last alarm. */
     int (*alarm)(struct lull_loop *loop, struct lull_instant at);
     /** Run a turn soon, asked for from any thread. */
     void (*wake)(struct lull_loop *loop);
@@ -52,56 +56,68 @@ struct lull_loop_ops {
 /** A loop. A host embeds this as its first field and calls lull_loop_init. Since 0.1. */
 struct lull_loop {
     const struct lull_loop_ops *ops;
-    struct lull_executor *executor; /**< made by lull_loop_init or lull_loop_new; owned by the loop */
+    struct lull_executor
+        *executor; /**< made by lull_loop_init or lull_loop_new; owned by the loop */
     const char *name;
-    int owner_pid;             /**< private: the process whose descriptors it has, 0: it has none yet; atomic */
+    int owner_pid; /**< private: the process whose descriptors it has, 0: it has none yet; atomic */
     unsigned char is_stopping; /**< private: lull_loop_stop was called; atomic */
 };
 
-/** Makes the executor of a host's loop. @param options [borrow, nullable]. @return as lull_executor_new. Since 0.1. */
-LULL_API int lull_loop_init(struct lull_loop *loop, const struct lull_loop_ops *ops, const char *name,
-                            const struct lull_executor_options *options);
+/** Makes the executor of a host's loop. @param options [borrow, nullable]. @return as
+ * lull_executor_new. Since 0.1. */
+LULL_API int lull_loop_init(struct lull_loop *loop, const struct lull_loop_ops *ops,
+                            const char *name, const struct lull_executor_options *options);
 
-/** Runs the work that waits (frees, last callbacks), then frees the executor of a host's loop; channels on it must be gone. Not in a callback. Since 0.1. */
+/** Runs the work that waits (frees, last callbacks), then frees the executor of a host's loop;
+ * channels on it must be gone. Not in a callback. Since 0.1. */
 LULL_API void lull_loop_fini(struct lull_loop *loop);
 
-/** A host tells that w->fd is ready for `ready`; the owner runs in the next turn. Driving thread, outside a turn or inside run_once. Since 0.1. */
+/** A host tells that w->fd is ready for `ready`; the owner runs in the next turn. Driving thread,
+ * outside a turn or inside run_once. Since 0.1. */
 LULL_API void lull_watch_ready(struct lull_loop *loop, struct lull_watch *w, unsigned ready);
 
-/** Makes the built-in loop (epoll, one timerfd, one eventfd; opened when first needed). @param options [borrow, nullable]. @param out [own]. @return LULL_OK or a code. Since 0.1. */
+/** Makes the built-in loop (epoll, one timerfd, one eventfd; opened when first needed). @param
+ * options [borrow, nullable]. @param out [own]. @return LULL_OK or a code. Since 0.1. */
 LULL_API int lull_loop_new(const struct lull_executor_options *options, struct lull_loop **out);
 
 /**
- * Runs the work that waits (frees, last callbacks), then frees the built-in loop; channels on it must be gone (asserted); NULL is
- * harmless. In a child that was forked it only closes the child's copies of the descriptors. Not in a callback. Since 0.1.
+ * Runs the work that waits (frees, last callbacks), then frees the built-in loop; channels on it
+ * must be gone (asserted); NULL is harmless. In a child that was forked it only closes the child's
+ * copies of the descriptors. Not in a callback. Since 0.1.
  */
 LULL_API void lull_loop_free(struct lull_loop *loop);
 
 /**
- * Runs turns until lull_loop_stop; a stop that came before it makes it return at once. @return LULL_OK, LULL_RC_IN_TURN in a callback,
- * LULL_RC_SYSTEM, LULL_RC_UNSUPPORTED (a host's loop without run_once; a forked child's copy). Driving thread. Since 0.1.
+ * Runs turns until lull_loop_stop; a stop that came before it makes it return at once. @return
+ * LULL_OK, LULL_RC_IN_TURN in a callback, LULL_RC_SYSTEM, LULL_RC_UNSUPPORTED (a host's loop
+ * without run_once; a forked child's copy). Driving thread. Since 0.1.
  */
 LULL_API int lull_loop_run(struct lull_loop *loop);
 
 /**
- * Waits until something is ready or due, `timeout_ns` at most (0: not at all, LULL_NEVER: for ever), and runs one turn.
+ * Waits until something is ready or due, `timeout_ns` at most (0: not at all, LULL_NEVER: for
+ * ever), and runs one turn.
  * @return as lull_loop_run. Driving thread. Since 0.1.
  */
 LULL_API int lull_loop_run_once(struct lull_loop *loop, int64_t timeout_ns);
 
-/** Makes lull_loop_run return after the turn under way. Any thread, callbacks and signal handlers included. Since 0.1. */
+/** Makes lull_loop_run return after the turn under way. Any thread, callbacks and signal handlers
+ * included. Since 0.1. */
 LULL_API void lull_loop_stop(struct lull_loop *loop);
 
 /**
- * One fd for a host's poll (level-triggered): readable when lull_loop_dispatch has work. From the first call on the loop counts as
- * asleep between dispatches. -1: a host's loop, or no descriptor is left (ask again). Driving thread. Since 0.1.
+ * One fd for a host's poll (level-triggered): readable when lull_loop_dispatch has work. From the
+ * first call on the loop counts as asleep between dispatches. -1: a host's loop, or no descriptor
+ * is left (ask again). Driving thread. Since 0.1.
  */
 LULL_API int lull_loop_fd(struct lull_loop *loop);
 
-/** Handles all that is ready now, without waiting. @return as lull_loop_run. Driving thread. Since 0.1. */
+/** Handles all that is ready now, without waiting. @return as lull_loop_run. Driving thread. Since
+ * 0.1. */
 LULL_API int lull_loop_dispatch(struct lull_loop *loop);
 
-/** Runs a turn now so that what was started outside a turn reaches the wire. @return as lull_executor_turn. Driving thread. Since 0.1. */
+/** Runs a turn now so that what was started outside a turn reaches the wire. @return as
+ * lull_executor_turn. Driving thread. Since 0.1. */
 LULL_API int lull_loop_flush(struct lull_loop *loop);
 
 /** Its executor [borrow]. Since 0.1. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file metadata.h
- * Key-value pairs that travel with a call. Keys are lower case; a key that ends in "-bin" has any bytes as its value
- * (base64 on the wire is ours to do), every other value is printable ASCII (grpc/doc/PROTOCOL-HTTP2.md, Custom-Metadata).
+ * Key-value pairs that travel with a call. Keys are lower case; a key that ends in "-bin" has any
+ * bytes as its value (base64 on the wire is ours to do), every other value is printable ASCII
+ * (grpc/doc/PROTOCOL-HTTP2.md, Custom-Metadata).
  */
 #ifndef LULL_METADATA_H
 #define LULL_METADATA_H
@@ -37,14 +38,16 @@ LULL_API struct lull_metadatum lull_metadatum_text(const char *key, const char *
  * @param key [borrow] NUL-terminated, lower case
  * @return [borrow, nullable] NULL when there are not so many. Any thread. Since 0.1.
  */
-LULL_API const struct lull_metadatum *lull_metadata_find(const struct lull_metadata *metadata, const char *key,
-                                                         size_t n);
+LULL_API const struct lull_metadatum *lull_metadata_find(const struct lull_metadata *metadata,
+                                                         const char *key, size_t n);
 
 /**
- * Judges metadata that an application wants to send: keys of [0-9a-z_.-], not empty, not starting with ':' or "grpc-", not one
- * that HTTP/2 or gRPC owns (te, content-type, user-agent, host, connection, ...); values printable ASCII unless "-bin".
+ * Judges metadata that an application wants to send: keys of [0-9a-z_.-], not empty, not starting
+ * with ':' or "grpc-", not one that HTTP/2 or gRPC owns (te, content-type, user-agent, host,
+ * connection, ...); values printable ASCII unless "-bin".
  * @param metadata [borrow, nullable]
- * @param error [nullable] receives the code and a text that names the pair (by number and key) and the fault
+ * @param error [nullable] receives the code and a text that names the pair (by number and key) and
+ * the fault
  * @return LULL_OK or LULL_RC_INVALID. Any thread. Since 0.1.
  */
 LULL_API int lull_metadata_check(const struct lull_metadata *metadata, struct lull_error *error);

@@ -29,14 +29,16 @@ enum lull_rc {
 /** The longest text of a lull_error with its NUL, in bytes. Since 0.1. */
 #define LULL_ERROR_TEXT_BYTES 256
 
-/** Why a call of this library did not work: a code for programs and a line for people. Since 0.1. */
+/** Why a call of this library did not work: a code for programs and a line for people. Since 0.1.
+ */
 struct lull_error {
     enum lull_rc rc;
     int sys_errno;                    /**< the errno behind LULL_RC_SYSTEM, else 0 */
     char text[LULL_ERROR_TEXT_BYTES]; /**< what was wrong and where; empty when rc is LULL_OK */
 };
 
-/** The name of a code ("LULL_RC_NOMEM"); "unknown" for a value that is none. Static. Any thread. Since 0.1. */
+/** The name of a code ("LULL_RC_NOMEM"); "unknown" for a value that is none. Static. Any thread.
+ * Since 0.1. */
 LULL_API const char *lull_rc_name(int rc);
 
 #ifdef __cplusplus

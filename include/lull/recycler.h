@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file recycler.h
- * Typed free lists that belong to an executor and move with the thread that drives it. Claiming is a store; a guarded
- * release is one atomic exchange that traps the loser of two racing releases; an unguarded release is for a proven single
- * owner and still tests.
+ * Typed free lists that belong to an executor and move with the thread that drives it. Claiming is
+ * a store; a guarded release is one atomic exchange that traps the loser of two racing releases; an
+ * unguarded release is for a proven single owner and still tests.
  */
 #ifndef LULL_RECYCLER_H
 #define LULL_RECYCLER_H
@@ -22,16 +22,17 @@ struct lull_recycler;
 /** Options of a recycler. Fill with lull_recycler_options_init. Since 0.1. */
 struct lull_recycler_options {
     size_t size;
-    const char *name;         /**< [borrow] for messages; a static string */
-    size_t object_bytes;      /**< size of one object, above 0 */
-    uint32_t keep;            /**< objects kept for reuse at most; 0: 256 */
+    const char *name;                       /**< [borrow] for messages; a static string */
+    size_t object_bytes;                    /**< size of one object, above 0 */
+    uint32_t keep;                          /**< objects kept for reuse at most; 0: 256 */
     const struct lull_allocator *allocator; /**< [borrow, nullable] NULL: the system's */
-    struct lull_counters *counters;         /**< [borrow, nullable] where claims, misses and allocations are counted */
+    struct lull_counters
+        *counters; /**< [borrow, nullable] where claims, misses and allocations are counted */
 };
 
 /** Fills in the defaults. Since 0.1. */
-static inline void lull_recycler_options_init(struct lull_recycler_options *options, const char *name,
-                                              size_t object_bytes)
+static inline void lull_recycler_options_init(struct lull_recycler_options *options,
+                                              const char *name, size_t object_bytes)
 {
     options->size = sizeof(*options);
     options->name = name;
@@ -43,15 +44,16 @@ static inline void lull_recycler_options_init(struct lull_recycler_options *opti
 
 /** What a recycler did, path by path. Since 0.1. */
 struct lull_recycler_stats {
-    uint64_t claims;            /**< objects handed out */
-    uint64_t claims_local;      /**< of these, from the local stack */
-    uint64_t claims_foreign;    /**< of these, from the foreign list */
-    uint64_t claims_allocated;  /**< of these, from the allocator */
-    uint64_t releases;          /**< objects that came back on the owner's side */
-    uint64_t releases_foreign;  /**< objects that came back from other threads, as far as they were collected */
-    uint64_t dropped;           /**< objects given back to the allocator because enough were kept */
-    uint64_t in_use;            /**< claimed and not yet released (foreign ones count until collected) */
-    uint64_t kept;              /**< waiting for reuse */
+    uint64_t claims;           /**< objects handed out */
+    uint64_t claims_local;     /**< of these, from the local stack */
+    uint64_t claims_foreign;   /**< of these, from the foreign list */
+    uint64_t claims_allocated; /**< of these, from the allocator */
+    uint64_t releases;         /**< objects that came back on the owner's side */
+    uint64_t releases_foreign; /**< objects that came back from other threads, as far as they were
+                                  collected */
+    uint64_t dropped;          /**< objects given back to the allocator because enough were kept */
+    uint64_t in_use; /**< claimed and not yet released (foreign ones count until collected) */
+    uint64_t kept;   /**< waiting for reuse */
 };
 
 /**
@@ -60,28 +62,35 @@ struct lull_recycler_stats {
  * @param out receives it, owned by the caller
  * @return LULL_OK, LULL_RC_NOMEM, LULL_RC_INVALID. Since 0.1.
  */
-LULL_API int lull_recycler_new(const struct lull_recycler_options *options, struct lull_recycler **out);
+LULL_API int lull_recycler_new(const struct lull_recycler_options *options,
+                               struct lull_recycler **out);
 
-/** Frees it and what it keeps. An object still claimed is freed by its own later release; NULL is harmless. Owner's thread. Since 0.1. */
+/** Frees it and what it keeps. An object still claimed is freed by its own later release; NULL is
+ * harmless. Owner's thread. Since 0.1. */
 LULL_API void lull_recycler_free(struct lull_recycler *recycler);
 
-/** An object of object_bytes, aligned as malloc's, contents undefined; NULL when there is no memory. Owner's thread. Since 0.1. */
+/** An object of object_bytes, aligned as malloc's, contents undefined; NULL when there is no
+ * memory. Owner's thread. Since 0.1. */
 LULL_API void *lull_recycler_claim(struct lull_recycler *recycler);
 
-/** Gives an object back, guarded: a second release, even a racing one, traps with the recycler's name. NULL is harmless. Owner's thread. Since 0.1. */
+/** Gives an object back, guarded: a second release, even a racing one, traps with the recycler's
+ * name. NULL is harmless. Owner's thread. Since 0.1. */
 LULL_API void lull_recycler_release(struct lull_recycler *recycler, void *object);
 
-/** Gives an object back that provably has one owner: a plain load, test and store. NULL is harmless. Owner's thread. Since 0.1. */
+/** Gives an object back that provably has one owner: a plain load, test and store. NULL is
+ * harmless. Owner's thread. Since 0.1. */
 LULL_API void lull_recycler_release_unguarded(struct lull_recycler *recycler, void *object);
 
-/** Gives an object back from a thread that is not the owner's (guarded). NULL is harmless. Any thread. Since 0.1. */
+/** Gives an object back from a thread that is not the owner's (guarded). NULL is harmless. Any
+ * thread. Since 0.1. */
 LULL_API void lull_recycler_release_foreign(struct lull_recycler *recycler, void *object);
 
 /** Gives what is kept back to the allocator. Owner's thread. Since 0.1. */
 LULL_API void lull_recycler_trim(struct lull_recycler *recycler);
 
 /** Copies the counts. Owner's thread. Since 0.1. */
-LULL_API void lull_recycler_stats(const struct lull_recycler *recycler, struct lull_recycler_stats *out);
+LULL_API void lull_recycler_stats(const struct lull_recycler *recycler,
+                                  struct lull_recycler_stats *out);
 
 #ifdef __cplusplus
 }

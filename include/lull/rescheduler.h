@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file rescheduler.h
- * A deadline that is pushed out far more often than it is reached. One timer stays armed; pushing the deadline out is one
- * store; when the timer fires early it re-arms for what is left.
+ * A deadline that is pushed out far more often than it is reached. One timer stays armed; pushing
+ * the deadline out is one store; when the timer fires early it re-arms for what is left.
  */
 #ifndef LULL_RESCHEDULER_H
 #define LULL_RESCHEDULER_H
@@ -15,10 +15,12 @@ extern "C" {
 
 struct lull_rescheduler;
 
-/** Called in a turn, once per time the deadline is reached; not enabled any more, so it may set again. Since 0.1. */
+/** Called in a turn, once per time the deadline is reached; not enabled any more, so it may set
+ * again. Since 0.1. */
 typedef void (*lull_rescheduler_fn)(struct lull_rescheduler *rescheduler, struct lull_instant now);
 
-/** A Rescheduler, embedded in its owner. Fields are private. Layout not stable before 1.0. Since 0.1. */
+/** A Rescheduler, embedded in its owner. Fields are private. Layout not stable before 1.0. Since
+ * 0.1. */
 struct lull_rescheduler {
     struct lull_timer timer;
     struct lull_instant run_at;
@@ -26,20 +28,23 @@ struct lull_rescheduler {
     bool enabled;
 };
 
-/** Reserves its timer. @param executor [borrow] outlives it. @return LULL_OK or LULL_RC_NOMEM. As lull_timer_init. Since 0.1. */
+/** Reserves its timer. @param executor [borrow] outlives it. @return LULL_OK or LULL_RC_NOMEM. As
+ * lull_timer_init. Since 0.1. */
 LULL_API int lull_rescheduler_init(struct lull_rescheduler *r, struct lull_executor *executor,
                                    lull_rescheduler_fn expired);
 
-/** Disarms and gives the timer back. Harmless on zeroed memory and the second time. In context. Since 0.1. */
+/** Disarms and gives the timer back. Harmless on zeroed memory and the second time. In context.
+ * Since 0.1. */
 LULL_API void lull_rescheduler_fini(struct lull_rescheduler *r);
 
 /**
- * Sets the deadline and enables it. Touches the timer queue only when nothing is armed or `at` comes before the armed instant.
- * LULL_NEVER is a soft cancel. In context (asserted). Since 0.1.
+ * Sets the deadline and enables it. Touches the timer queue only when nothing is armed or `at`
+ * comes before the armed instant. LULL_NEVER is a soft cancel. In context (asserted). Since 0.1.
  */
 LULL_API void lull_rescheduler_set(struct lull_rescheduler *r, struct lull_instant at);
 
-/** Soft cancel: it will not run; the armed timer is left to the next set, or dies quietly when it fires. In context. Since 0.1. */
+/** Soft cancel: it will not run; the armed timer is left to the next set, or dies quietly when it
+ * fires. In context. Since 0.1. */
 LULL_API void lull_rescheduler_cancel(struct lull_rescheduler *r);
 
 /** Hard cancel: it will not run and its timer leaves the queue now. In context. Since 0.1. */

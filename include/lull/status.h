@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file status.h
- * How an RPC ended: gRPC's code, the server's message, and, when it failed, a record of where and why.
+ * How an RPC ended: gRPC's code, the server's message, and, when it failed, a record of where and
+ * why.
  */
 #ifndef LULL_STATUS_H
 #define LULL_STATUS_H
@@ -51,53 +52,56 @@ enum lull_phase {
 
 /** Which kind of thing ended a call that did not end well. Since 0.1. */
 enum lull_reason {
-    LULL_REASON_NONE = 0,        /**< the call ended OK */
-    LULL_REASON_SERVER,          /**< grpc-status from the server */
-    LULL_REASON_HTTP,            /**< an HTTP reply that is not gRPC; http_status has its code */
-    LULL_REASON_DEADLINE,        /**< the call's deadline passed here */
-    LULL_REASON_READ_TIMEOUT,    /**< nothing came for the read-inactivity timeout */
-    LULL_REASON_CANCELLED,       /**< the application cancelled */
-    LULL_REASON_CONNECT,         /**< no connection: refused, unreachable, timed out, closed, not HTTP/2 */
-    LULL_REASON_TRANSPORT,       /**< the connection was lost under the call */
-    LULL_REASON_KEEPALIVE,       /**< the peer was declared dead by keepalive or the write timeout */
-    LULL_REASON_RESET,           /**< RST_STREAM; http2_error has its code */
-    LULL_REASON_GOAWAY,          /**< GOAWAY left the call out; http2_error has its code */
-    LULL_REASON_PROTOCOL,        /**< the response broke the protocol */
-    LULL_REASON_LIMIT,           /**< a message or metadata limit of ours */
-    LULL_REASON_INVALID,         /**< the call's own arguments are wrong */
-    LULL_REASON_CHANNEL_CLOSED,  /**< the channel was closed */
-    LULL_REASON_INTERNAL         /**< no memory, a host loop that refused, a fault of ours */
+    LULL_REASON_NONE = 0,     /**< the call ended OK */
+    LULL_REASON_SERVER,       /**< grpc-status from the server */
+    LULL_REASON_HTTP,         /**< an HTTP reply that is not gRPC; http_status has its code */
+    LULL_REASON_DEADLINE,     /**< the call's deadline passed here */
+    LULL_REASON_READ_TIMEOUT, /**< nothing came for the read-inactivity timeout */
+    LULL_REASON_CANCELLED,    /**< the application cancelled */
+    LULL_REASON_CONNECT, /**< no connection: refused, unreachable, timed out, closed, not HTTP/2 */
+    LULL_REASON_TRANSPORT,      /**< the connection was lost under the call */
+    LULL_REASON_KEEPALIVE,      /**< the peer was declared dead by keepalive or the write timeout */
+    LULL_REASON_RESET,          /**< RST_STREAM; http2_error has its code */
+    LULL_REASON_GOAWAY,         /**< GOAWAY left the call out; http2_error has its code */
+    LULL_REASON_PROTOCOL,       /**< the response broke the protocol */
+    LULL_REASON_LIMIT,          /**< a message or metadata limit of ours */
+    LULL_REASON_INVALID,        /**< the call's own arguments are wrong */
+    LULL_REASON_CHANNEL_CLOSED, /**< the channel was closed */
+    LULL_REASON_INTERNAL        /**< no memory, a host loop that refused, a fault of ours */
 };
 
 /**
- * The record of a call that did not end OK: enough to know what broke without a packet capture. Borrowed for the
- * callback that delivers it. Fields are appended only; `size` says how many of them there are. Since 0.1.
+ * The record of a call that did not end OK: enough to know what broke without a packet capture.
+ * Borrowed for the callback that delivers it. Fields are appended only; `size` says how many of
+ * them there are. Since 0.1.
  */
 struct lull_failure {
-    size_t size;                       /**< sizeof(struct lull_failure) of the library */
+    size_t size; /**< sizeof(struct lull_failure) of the library */
     enum lull_reason reason;
-    enum lull_phase phase;             /**< where the call was */
-    const char *address;               /**< peer or last address tried; "" when there was none */
-    int sys_errno;                     /**< the errno behind it, else 0 */
-    int http_status;                   /**< `:status` when it was not 200, else 0 */
-    int64_t http2_error;               /**< RST_STREAM or GOAWAY error code, -1 when there was none */
-    uint32_t attempts;                 /**< connection attempts the call waited for */
-    int64_t elapsed_ns;                /**< from the call's start to its end */
+    enum lull_phase phase; /**< where the call was */
+    const char *address;   /**< peer or last address tried; "" when there was none */
+    int sys_errno;         /**< the errno behind it, else 0 */
+    int http_status;       /**< `:status` when it was not 200, else 0 */
+    int64_t http2_error;   /**< RST_STREAM or GOAWAY error code, -1 when there was none */
+    uint32_t attempts;     /**< connection attempts the call waited for */
+    int64_t elapsed_ns;    /**< from the call's start to its end */
     int64_t phase_ns[LULL_PHASE_COUNT]; /**< where that time went */
-    uint64_t bytes_read;               /**< read from the connection since the request was sent */
-    int64_t next_attempt_after_ns;     /**< until the channel dials again; LULL_NEVER when it will not by itself */
-    const char *line;                  /**< all of it as one readable line, NUL-terminated, never NULL */
+    uint64_t bytes_read;                /**< read from the connection since the request was sent */
+    int64_t next_attempt_after_ns; /**< until the channel dials again; LULL_NEVER when it will not
+                                      by itself */
+    const char *line; /**< all of it as one readable line, NUL-terminated, never NULL */
 };
 
 /** How a call ended. Borrowed for the callback that delivers it. Since 0.1. */
 struct lull_status {
     enum lull_code code;
-    const char *message;                 /**< UTF-8 as a rule (the peer's bytes), NUL-terminated, never NULL */
-    size_t message_len;                  /**< bytes, without the NUL */
-    const struct lull_failure *failure;  /**< [nullable] NULL when code is LULL_CODE_OK */
+    const char *message; /**< UTF-8 as a rule (the peer's bytes), NUL-terminated, never NULL */
+    size_t message_len;  /**< bytes, without the NUL */
+    const struct lull_failure *failure; /**< [nullable] NULL when code is LULL_CODE_OK */
 };
 
-/** The name of a status code ("DEADLINE_EXCEEDED"); "UNKNOWN" for a value that is none. Any thread. Since 0.1. */
+/** The name of a status code ("DEADLINE_EXCEEDED"); "UNKNOWN" for a value that is none. Any thread.
+ * Since 0.1. */
 LULL_API const char *lull_code_name(int code);
 
 /** The name of a phase ("connecting"). Static. Any thread. Since 0.1. */
@@ -107,9 +111,9 @@ LULL_API const char *lull_phase_name(int phase);
 LULL_API const char *lull_reason_name(int reason);
 
 /**
- * The status that tells of a C call that did not work (rc.h): NOMEM and LIMIT are RESOURCE_EXHAUSTED, INVALID is
- * INVALID_ARGUMENT, CLOSED is UNAVAILABLE, UNSUPPORTED is UNIMPLEMENTED, STATE is FAILED_PRECONDITION, the others
- * INTERNAL. Any thread. Since 0.1.
+ * The status that tells of a C call that did not work (rc.h): NOMEM and LIMIT are
+ * RESOURCE_EXHAUSTED, INVALID is INVALID_ARGUMENT, CLOSED is UNAVAILABLE, UNSUPPORTED is
+ * UNIMPLEMENTED, STATE is FAILED_PRECONDITION, the others INTERNAL. Any thread. Since 0.1.
  */
 LULL_API enum lull_code lull_code_from_rc(int rc);
 

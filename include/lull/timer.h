@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file timer.h
- * One timer in an executor's timer queue. Arming and disarming cannot fail: the queue's slot is reserved by init.
- * Most users want a Rescheduler (rescheduler.h), which arms far less often.
+ * One timer in an executor's timer queue. Arming and disarming cannot fail: the queue's slot is
+ * reserved by init. Most users want a Rescheduler (rescheduler.h), which arms far less often.
  */
 #ifndef LULL_TIMER_H
 #define LULL_TIMER_H
@@ -18,36 +18,43 @@ struct lull_executor;
 struct lull_timer;
 struct timerq;
 
-/** Called in a turn of the timer's executor, once per arming, never before the armed instant. Since 0.1. */
+/** Called in a turn of the timer's executor, once per arming, never before the armed instant. Since
+ * 0.1. */
 typedef void (*lull_timer_fn)(struct lull_timer *timer, struct lull_instant now);
 
-/** A timer, embedded in what it times. Fields are private. Layout not stable before 1.0. Since 0.1. */
+/** A timer, embedded in what it times. Fields are private. Layout not stable before 1.0. Since 0.1.
+ */
 struct lull_timer {
     struct lull_instant at;
-    uint64_t seq;             /* order among equal instants */
+    uint64_t seq; /* order among equal instants */
     lull_timer_fn expired;
-    struct timerq *queue;     /* NULL before init and after fini */
+    struct timerq *queue; /* NULL before init and after fini */
     struct lull_executor *executor;
-    struct lull_timer *prev;  /* links of the list of due timers */
+    struct lull_timer *prev; /* links of the list of due timers */
     struct lull_timer *next;
-    uint32_t slot;            /* index in the heap, or one of the marks in time/timerq.h */
+    uint32_t slot; /* index in the heap, or one of the marks in time/timerq.h */
 };
 
 /**
  * Makes a timer of zeroed or raw memory and reserves its slot.
  * @param executor [borrow] outlives the timer
  * @param expired what to call; may arm, disarm and fini this and other timers
- * @return LULL_OK or LULL_RC_NOMEM. In context (executor.h) or before the executor's first turn. Since 0.1.
+ * @return LULL_OK or LULL_RC_NOMEM. In context (executor.h) or before the executor's first turn.
+ * Since 0.1.
  */
-LULL_API int lull_timer_init(struct lull_timer *timer, struct lull_executor *executor, lull_timer_fn expired);
+LULL_API int lull_timer_init(struct lull_timer *timer, struct lull_executor *executor,
+                             lull_timer_fn expired);
 
-/** Disarms and gives the slot back. Harmless on zeroed memory and the second time. In context. Since 0.1. */
+/** Disarms and gives the slot back. Harmless on zeroed memory and the second time. In context.
+ * Since 0.1. */
 LULL_API void lull_timer_fini(struct lull_timer *timer);
 
-/** Arms for `at`, replacing an earlier arming; LULL_NEVER disarms. An instant in the past is due next turn. In context. Since 0.1. */
+/** Arms for `at`, replacing an earlier arming; LULL_NEVER disarms. An instant in the past is due
+ * next turn. In context. Since 0.1. */
 LULL_API void lull_timer_arm(struct lull_timer *timer, struct lull_instant at);
 
-/** Takes the timer out of the queue at once; it does not fire, even when it was due in this very turn. In context. Since 0.1. */
+/** Takes the timer out of the queue at once; it does not fire, even when it was due in this very
+ * turn. In context. Since 0.1. */
 LULL_API void lull_timer_disarm(struct lull_timer *timer);
 
 /** True from arming until it fires or is disarmed. In context. Since 0.1. */

@@ -12,46 +12,51 @@
 extern "C" {
 #endif
 
-/** What an executor and everything on it has done since it was made. Read in context or between turns. Since 0.1. */
+/** What an executor and everything on it has done since it was made. Read in context or between
+ * turns. Since 0.1. */
 struct lull_counters {
-    size_t size;              /**< sizeof(struct lull_counters) of the library; fields are appended only */
-    uint64_t turns;           /**< turns run */
-    uint64_t timer_arms;      /**< timers put into the timer queue (a move within it is one too) */
-    uint64_t timer_disarms;   /**< timers taken out before they fired */
-    uint64_t timer_fires;     /**< timers that fired */
-    uint64_t timers_armed;    /**< in the queue now */
-    uint64_t alarms;          /**< alarms asked of the loop */
-    uint64_t posts;           /**< tasks run */
-    uint64_t submits;         /**< nodes taken from the inbox */
-    uint64_t clock_reads;     /**< reads of the monotonic hand */
-    uint64_t allocations;     /**< blocks asked of the allocator by the executor's parts and recyclers */
-    uint64_t pool_claims;     /**< objects claimed from recyclers */
-    uint64_t pool_misses;     /**< claims that had to go to the allocator */
-    uint64_t syscalls;        /**< system calls made by net/ and loop/ */
-    uint64_t reads;           /**< of these, reads from sockets */
-    uint64_t writes;          /**< of these, writes to sockets */
-    uint64_t wakeups;         /**< times the loop's poll returned */
-    uint64_t pings_sent;      /**< PING frames without the ACK flag */
+    size_t size;    /**< sizeof(struct lull_counters) of the library; fields are appended only */
+    uint64_t turns; /**< turns run */
+    uint64_t timer_arms;    /**< timers put into the timer queue (a move within it is one too) */
+    uint64_t timer_disarms; /**< timers taken out before they fired */
+    uint64_t timer_fires;   /**< timers that fired */
+    uint64_t timers_armed;  /**< in the queue now */
+    uint64_t alarms;        /**< alarms asked of the loop */
+    uint64_t posts;         /**< tasks run */
+    uint64_t submits;       /**< nodes taken from the inbox */
+    uint64_t clock_reads;   /**< reads of the monotonic hand */
+    uint64_t
+        allocations; /**< blocks asked of the allocator by the executor's parts and recyclers */
+    uint64_t pool_claims; /**< objects claimed from recyclers */
+    uint64_t pool_misses; /**< claims that had to go to the allocator */
+    uint64_t syscalls;    /**< system calls made by net/ and loop/ */
+    uint64_t reads;       /**< of these, reads from sockets */
+    uint64_t writes;      /**< of these, writes to sockets */
+    uint64_t wakeups;     /**< times the loop's poll returned */
+    uint64_t pings_sent;  /**< PING frames without the ACK flag */
     uint64_t calls_started;
     uint64_t calls_closed;
 };
 
 /** What happened. Values are fixed; more may come. Since 0.1. */
 enum lull_event_kind {
-    LULL_EVENT_STATE = 0,      /**< the channel's connectivity changed; detail says from what to what and why */
-    LULL_EVENT_DIAL = 1,       /**< a connection attempt started; detail has the address */
-    LULL_EVENT_CONNECTED = 2,  /**< the connect completed */
-    LULL_EVENT_SETTINGS = 3,   /**< the server's first SETTINGS came: READY */
-    LULL_EVENT_DIAL_FAILED = 4, /**< an attempt failed; detail has the reason and the next attempt */
-    LULL_EVENT_LOST = 5,       /**< a READY connection ended */
+    LULL_EVENT_STATE =
+        0, /**< the channel's connectivity changed; detail says from what to what and why */
+    LULL_EVENT_DIAL = 1,      /**< a connection attempt started; detail has the address */
+    LULL_EVENT_CONNECTED = 2, /**< the connect completed */
+    LULL_EVENT_SETTINGS = 3,  /**< the server's first SETTINGS came: READY */
+    LULL_EVENT_DIAL_FAILED =
+        4,               /**< an attempt failed; detail has the reason and the next attempt */
+    LULL_EVENT_LOST = 5, /**< a READY connection ended */
     LULL_EVENT_GOAWAY = 6,
     LULL_EVENT_CALL_STARTED = 7,
-    LULL_EVENT_CALL_SENT = 8,   /**< the request's HEADERS were handed to the transport; detail has stream id, grpc-timeout */
+    LULL_EVENT_CALL_SENT = 8,    /**< the request's HEADERS were handed to the transport; detail has
+                                    stream id, grpc-timeout */
     LULL_EVENT_CALL_HEADERS = 9, /**< response headers came */
     LULL_EVENT_CALL_MESSAGE = 10, /**< a whole message came; detail has its length */
-    LULL_EVENT_CALL_CLOSED = 11, /**< detail has the status line */
+    LULL_EVENT_CALL_CLOSED = 11,  /**< detail has the status line */
     LULL_EVENT_PING = 12,
-    LULL_EVENT_WARNING = 13     /**< something an operator should know */
+    LULL_EVENT_WARNING = 13 /**< something an operator should know */
 };
 
 /** One thing that happened. Borrowed for the hook. Since 0.1. */
@@ -63,7 +68,8 @@ struct lull_event {
     const char *detail; /**< one readable line, never NULL */
 };
 
-/** Where events go. Called inside a turn; must not call into lull. No text is made where there is no hook. Since 0.1. */
+/** Where events go. Called inside a turn; must not call into lull. No text is made where there is
+ * no hook. Since 0.1. */
 struct lull_trace {
     void (*event)(void *ctx, const struct lull_event *event);
     void *ctx;

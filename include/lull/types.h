@@ -3,8 +3,9 @@
  * @file types.h
  * The values that every other header speaks in: instants, durations and slices.
  *
- * Durations are `int64_t` nanoseconds and carry `_ns` in their names. Instants are a struct, so that the compiler
- * refuses to add two of them. All arithmetic saturates: nothing wraps, and what is too far away is LULL_NEVER.
+ * Durations are `int64_t` nanoseconds and carry `_ns` in their names. Instants are a struct, so
+ * that the compiler refuses to add two of them. All arithmetic saturates: nothing wraps, and what
+ * is too far away is LULL_NEVER.
  */
 #ifndef LULL_TYPES_H
 #define LULL_TYPES_H
@@ -27,12 +28,13 @@ extern "C" {
 #define LULL_NEVER INT64_MAX
 
 /** Nanoseconds in a microsecond, a millisecond and a second. Since 0.1. */
-#define LULL_US INT64_C(1000)
-#define LULL_MS INT64_C(1000000)
+#define LULL_US     INT64_C(1000)
+#define LULL_MS     INT64_C(1000000)
 #define LULL_SECOND INT64_C(1000000000)
 
 /**
- * A point on the monotonic clock, in ns from an origin that means nothing (it may be negative). Since 0.1.
+ * A point on the monotonic clock, in ns from an origin that means nothing (it may be negative).
+ * Since 0.1.
  */
 struct lull_instant {
     int64_t ns;
@@ -46,7 +48,8 @@ static inline struct lull_instant lull_at(int64_t ns)
     return t;
 }
 
-/** The sum of two durations in ns, saturating at INT64_MIN and LULL_NEVER. Any thread. Since 0.1. */
+/** The sum of two durations in ns, saturating at INT64_MIN and LULL_NEVER. Any thread. Since 0.1.
+ */
 static inline int64_t lull_duration_add(int64_t a_ns, int64_t b_ns)
 {
     if (b_ns > 0 && a_ns > INT64_MAX - b_ns) {
@@ -59,8 +62,8 @@ static inline int64_t lull_duration_add(int64_t a_ns, int64_t b_ns)
 }
 
 /**
- * The instant `after_ns` after `t` (before it when negative). LULL_NEVER on either side gives LULL_NEVER.
- * Any thread. Since 0.1.
+ * The instant `after_ns` after `t` (before it when negative). LULL_NEVER on either side gives
+ * LULL_NEVER. Any thread. Since 0.1.
  */
 static inline struct lull_instant lull_instant_add(struct lull_instant t, int64_t after_ns)
 {
@@ -71,8 +74,8 @@ static inline struct lull_instant lull_instant_add(struct lull_instant t, int64_
 }
 
 /**
- * The duration from `from` to `to` in ns, negative when `to` is earlier. LULL_NEVER when `to` is. Saturates.
- * Any thread. Since 0.1.
+ * The duration from `from` to `to` in ns, negative when `to` is earlier. LULL_NEVER when `to` is.
+ * Saturates. Any thread. Since 0.1.
  */
 static inline int64_t lull_instant_diff(struct lull_instant to, struct lull_instant from)
 {
@@ -98,8 +101,8 @@ struct lull_slab;
 struct lull_allocator;
 
 /**
- * A run of bytes, and who keeps them. `slab` NULL means memory that the maker of the slice keeps valid and unchanged
- * for as long as anybody holds the slice. Passed by value. Since 0.1.
+ * A run of bytes, and who keeps them. `slab` NULL means memory that the maker of the slice keeps
+ * valid and unchanged for as long as anybody holds the slice. Passed by value. Since 0.1.
  */
 struct lull_slice {
     const uint8_t *data; /**< [nullable] only when len is 0 */
@@ -107,7 +110,8 @@ struct lull_slice {
     struct lull_slab *slab;
 };
 
-/** A slice over memory that outlives every use of it: nothing is copied, nothing is counted. Since 0.1. */
+/** A slice over memory that outlives every use of it: nothing is copied, nothing is counted. Since
+ * 0.1. */
 static inline struct lull_slice lull_slice_static(const void *data, size_t len)
 {
     struct lull_slice s;
@@ -119,7 +123,8 @@ static inline struct lull_slice lull_slice_static(const void *data, size_t len)
 
 /**
  * Copies `len` bytes at `data` into a new counted slice with one reference, which the caller owns.
- * @param allocator [borrow, nullable] where the bytes come from; NULL: the system's. Must outlive the slice.
+ * @param allocator [borrow, nullable] where the bytes come from; NULL: the system's. Must outlive
+ * the slice.
  * @param data [borrow, nullable when len is 0]
  * @param out receives the slice; left alone on failure
  * @return LULL_OK or LULL_RC_NOMEM (rc.h). Any thread. Since 0.1.
@@ -130,7 +135,8 @@ LULL_API int lull_slice_copy(const struct lull_allocator *allocator, const void 
 /** Takes one more reference and returns the same slice. Any thread. Since 0.1. */
 LULL_API struct lull_slice lull_slice_ref(struct lull_slice slice);
 
-/** Gives one reference back; the last one frees the bytes. Any thread; a slice without a slab is left alone. Since 0.1. */
+/** Gives one reference back; the last one frees the bytes. Any thread; a slice without a slab is
+ * left alone. Since 0.1. */
 LULL_API void lull_slice_unref(struct lull_slice slice);
 
 #ifdef __cplusplus

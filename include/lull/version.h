@@ -15,7 +15,8 @@ extern "C" {
 /** The version of these headers. Since 0.1. */
 #define LULL_VERSION "0.1.0"
 
-/** The version of the library in use, which need not be that of the headers. Static. Any thread. Since 0.1. */
+/** The version of the library in use, which need not be that of the headers. Static. Any thread.
+ * Since 0.1. */
 LULL_API const char *lull_version(void);
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file world.h
- * Everything outside the library in one struct: time, chance, connections, names, the loop. The real one by default, a
- * simulated one in tests.
+ * Everything outside the library in one struct: time, chance, connections, names, the loop. The
+ * real one by default, a simulated one in tests.
  */
 #ifndef LULL_WORLD_H
 #define LULL_WORLD_H
@@ -25,7 +25,8 @@ struct lull_random {
     uint64_t (*next)(struct lull_random *random); /**< the next 64 bits */
 };
 
-/** A seeded generator: the same seed gives the same bits everywhere. Layout not stable before 1.0. Since 0.1. */
+/** A seeded generator: the same seed gives the same bits everywhere. Layout not stable before 1.0.
+ * Since 0.1. */
 struct lull_random_seeded {
     struct lull_random base;
     uint64_t state[4];
@@ -40,12 +41,14 @@ LULL_API double lull_random_between(struct lull_random *random, double lo, doubl
 /** The world a channel lives in. NULL members mean the real thing. Since 0.1. */
 struct lull_world {
     size_t size;
-    struct lull_clock *clock;       /**< [borrow] goes with the loop's executor, which must use the same one */
-    struct lull_random *random;     /**< [borrow] jitter */
-    struct lull_dialer *dial;       /**< [borrow] makes outgoing connections; private until 1.0 (testkit makes simulated ones) */
-    struct lull_listener *listen;   /**< [borrow] accepts connections; private until 1.0 */
-    struct lull_resolver *resolve;  /**< [borrow] answers names; private until 1.0 */
-    struct lull_loop *loop;         /**< [borrow] who drives */
+    struct lull_clock
+        *clock; /**< [borrow] goes with the loop's executor, which must use the same one */
+    struct lull_random *random; /**< [borrow] jitter */
+    struct lull_dialer *dial;   /**< [borrow] makes outgoing connections; private until 1.0 (testkit
+                                   makes simulated ones) */
+    struct lull_listener *listen;  /**< [borrow] accepts connections; private until 1.0 */
+    struct lull_resolver *resolve; /**< [borrow] answers names; private until 1.0 */
+    struct lull_loop *loop;        /**< [borrow] who drives */
 };
 
 /** Fills in NULLs. Since 0.1. */
