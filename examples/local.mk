@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: MIT
-# Examples are built by `make` against the library as a user sees it: public headers, exported names.
+# Examples are built against the library as a user sees it: public headers, exported names.
 noinst_PROGRAMS += examples/unary
 examples_unary_SOURCES = examples/unary.c
 examples_unary_LDADD = liblull.la
+
+check_PROGRAMS += examples/fake_clock_test
+examples_fake_clock_test_SOURCES = examples/fake_clock_test.c
+examples_fake_clock_test_LDADD = liblull.la $(CHECK_LIBS)

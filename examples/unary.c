@@ -4,9 +4,12 @@
 
 #include <stdio.h>
 
+static int exit_code = 1;
+
 static void on_done(struct lull_call *call, const struct lull_unary_result *result, void *ctx)
 {
     (void)call;
+    exit_code = (int)result->status.code;
     if (result->status.code == LULL_CODE_OK) {
         printf("OK, %zu bytes\n", result->message.len);
     } else {
@@ -44,5 +47,5 @@ int main(int argc, char **argv)
     }
     lull_channel_unref(channel);
     lull_loop_free(loop);
-    return 0;
+    return exit_code;
 }

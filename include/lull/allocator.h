@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/** Four functions' worth of malloc. All may be called on any thread that uses the loop. Since 0.1.
+/** Three functions' worth of malloc. All may be called on any thread that uses the loop. Since 0.1.
  */
 struct lull_allocator {
     void *(*alloc)(void *ctx, size_t size); /**< NULL when there is none; size is never 0 */

@@ -50,9 +50,9 @@ LULL_API struct lull_clock *lull_clock_system(void);
 #define LULL_FAKE_CLOCK_DRIVEN 16
 
 /**
- * A clock for tests. Executors attached to it are driven by lull_fake_clock_advance: it steps from
- * due instant to due instant, in order, and runs a turn at each. Layout not stable before 1.0. One
- * thread. Since 0.1.
+ * A clock for tests. Executors attached to it (lull_executor_attach; an executor that merely reads
+ * this clock is not driven) are driven by lull_fake_clock_advance: it steps from due instant to due
+ * instant, in order, and runs a turn at each. Layout not stable before 1.0. One thread. Since 0.1.
  */
 struct lull_fake_clock {
     struct lull_clock base;

@@ -106,9 +106,9 @@ LULL_API int lull_loop_run_once(struct lull_loop *loop, int64_t timeout_ns);
 LULL_API void lull_loop_stop(struct lull_loop *loop);
 
 /**
- * One fd for a host's poll (level-triggered): readable when lull_loop_dispatch has work. From the
- * first call on the loop counts as asleep between dispatches. -1: a host's loop, or no descriptor
- * is left (ask again). Driving thread. Since 0.1.
+ * One fd for a host's poll (level-triggered): readable when lull_loop_dispatch has work. Ask for it
+ * before you first poll; what was started earlier makes it readable too. -1: a host's loop, or no
+ * descriptor is left (ask again). Driving thread. Since 0.1.
  */
 LULL_API int lull_loop_fd(struct lull_loop *loop);
 

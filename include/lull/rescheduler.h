@@ -3,6 +3,9 @@
  * @file rescheduler.h
  * A deadline that is pushed out far more often than it is reached. One timer stays armed; pushing
  * the deadline out is one store; when the timer fires early it re-arms for what is left.
+ *
+ * "In context": in a callback of its executor, or between lull_executor_enter and _leave
+ * (executor.h).
  */
 #ifndef LULL_RESCHEDULER_H
 #define LULL_RESCHEDULER_H

@@ -107,7 +107,7 @@ LULL_API const char *lull_code_name(int code);
 /** The name of a phase ("connecting"). Static. Any thread. Since 0.1. */
 LULL_API const char *lull_phase_name(int phase);
 
-/** The name of a reason ("refused stream" is a RESET: "reset"). Static. Any thread. Since 0.1. */
+/** The name of a reason ("connect"). Static. Any thread. Since 0.1. */
 LULL_API const char *lull_reason_name(int reason);
 
 /**

@@ -3,6 +3,9 @@
  * @file timer.h
  * One timer in an executor's timer queue. Arming and disarming cannot fail: the queue's slot is
  * reserved by init. Most users want a Rescheduler (rescheduler.h), which arms far less often.
+ *
+ * "In context": in a callback of its executor, or between lull_executor_enter and _leave
+ * (executor.h).
  */
 #ifndef LULL_TIMER_H
 #define LULL_TIMER_H

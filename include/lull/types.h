@@ -6,6 +6,11 @@
  * Durations are `int64_t` nanoseconds and carry `_ns` in their names. Instants are a struct, so
  * that the compiler refuses to add two of them. All arithmetic saturates: nothing wraps, and what
  * is too far away is LULL_NEVER.
+ *
+ * Marks on parameters, in all headers: [borrow] read during the call only (or for as long as the
+ * text says), the caller keeps it; [own] passes to the callee, or to the caller for results; [ref]
+ * the callee takes a reference of its own, the caller still gives its own back; [nullable] NULL is
+ * allowed. No mark on a number or a struct passed by value.
  */
 #ifndef LULL_TYPES_H
 #define LULL_TYPES_H
@@ -31,6 +36,10 @@ extern "C" {
 #define LULL_US     INT64_C(1000)
 #define LULL_MS     INT64_C(1000000)
 #define LULL_SECOND INT64_C(1000000000)
+
+/** Nanoseconds in a minute and an hour. Since 0.1. */
+#define LULL_MINUTE (60 * LULL_SECOND)
+#define LULL_HOUR   (60 * LULL_MINUTE)
 
 /**
  * A point on the monotonic clock, in ns from an origin that means nothing (it may be negative).

@@ -55,7 +55,7 @@ void lull_rescheduler_fini(struct lull_rescheduler *r)
 
 void lull_rescheduler_set(struct lull_rescheduler *r, struct lull_instant at)
 {
-    LULL_INVARIANT(may_touch(r), "a Rescheduler is set outside the context");
+    LULL_INVARIANT(may_touch(r), "a Rescheduler is set outside the context (lull_executor_enter)");
     if (at.ns == LULL_NEVER) {
         rescheduler_cancel(r);
         return;
@@ -65,13 +65,13 @@ void lull_rescheduler_set(struct lull_rescheduler *r, struct lull_instant at)
 
 void lull_rescheduler_cancel(struct lull_rescheduler *r)
 {
-    LULL_INVARIANT(may_touch(r), "a Rescheduler is cancelled outside the context");
+    LULL_INVARIANT(may_touch(r), "a Rescheduler is cancelled outside the context (lull_executor_enter)");
     rescheduler_cancel(r);
 }
 
 void lull_rescheduler_disarm(struct lull_rescheduler *r)
 {
-    LULL_INVARIANT(may_touch(r), "a Rescheduler is disarmed outside the context");
+    LULL_INVARIANT(may_touch(r), "a Rescheduler is disarmed outside the context (lull_executor_enter)");
     r->enabled = false;
     timerq_disarm(r->timer.queue, &r->timer);
 }

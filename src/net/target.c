@@ -83,6 +83,9 @@ static int read_port(const struct reading *r, struct span digits, uint16_t *port
         is_number = is_digit(digits.at[i]);
         value = value * 10 + (uint32_t)(digits.at[i] - '0');
     }
+    if (digits.len == 0) {
+        return invalid(r, "target", span_of(r->text), "has no port after its last colon");
+    }
     if (!is_number || value > UINT16_MAX) {
         return invalid(r, "target: port", digits, "is not a number from 1 to 65535");
     }
@@ -197,7 +200,10 @@ static void set_authority(const struct reading *r, struct span host, bool is_bra
 
 static int missing_port(const struct reading *r, struct span rest)
 {
-    return invalid(r, "target", rest, "has no port, and there is no default: write host:port");
+    return invalid(r, "target", rest,
+                   rest.len > 0 && rest.at[0] == '/'
+                       ? "has no port; a unix socket is written unix:/path"
+                       : "has no port, and there is no default: write host:port");
 }
 
 /* Splits "host:port" or "[address]:port". */
@@ -225,6 +231,9 @@ static int split(const struct reading *r, const char *rest, struct span *host, s
     }
     if (colon == NULL) {
         return missing_port(r, span_of(rest));
+    }
+    if (strchr(rest, ',') != NULL) {
+        return invalid(r, "target", span_of(rest), "lists several addresses; this version dials one");
     }
     if (strchr(colon + 1, ':') != NULL) {
         return invalid(r, "target: host", span_of(rest),
@@ -268,7 +277,8 @@ static int read_host_port(const struct reading *r, const char *rest, enum family
     }
     if (!is_numeric) {
         return refuse(r, LULL_RC_UNSUPPORTED, "target: host", host,
-                      "is a name; this version dials addresses, unix sockets and localhost");
+                      "is a name; this version dials addresses, unix sockets and localhost: resolve it "
+                      "yourself, and give the name as authority");
     }
     set_authority(r, host, is_bracketed, port_text);
     return LULL_OK;
@@ -443,7 +453,8 @@ static int read_target(const struct reading *r)
     }
     if (is_scheme(word) && colon[1] == '/' && colon[2] == '/') {
         return invalid(r, "target: scheme", word,
-                       "is unknown: dns, ipv4, ipv6, unix and unix-abstract are not");
+                       "is unknown; write host:port alone, or dns:, ipv4:, ipv6:, unix: or unix-abstract: "
+                       "before it");
     }
     return read_host_port(r, r->text, FAMILY_ANY);
 }

@@ -27,7 +27,8 @@ void timerq_init(struct timerq *queue, const struct lull_allocator *allocator,
 
 void timerq_fini(struct timerq *queue)
 {
-    LULL_INVARIANT(queue->reserved == 0, "a timer queue is freed while a timer is still made");
+    LULL_INVARIANT(queue->reserved == 0, "an executor or loop is freed while timers on it are not fini'd: a channel on it is not unref'd, or a "
+                   "timer of yours");
     mem_release(queue->allocator, queue->memory);
     queue->memory = NULL;
     queue->heap = NULL;
