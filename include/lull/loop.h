@@ -59,6 +59,7 @@ struct lull_loop {
     struct lull_executor
         *executor; /**< made by lull_loop_init or lull_loop_new; owned by the loop */
     const char *name;
+    unsigned char *fork_mark; /**< private */
     int owner_pid; /**< private: the process whose descriptors it has, 0: it has none yet; atomic */
     unsigned char is_stopping; /**< private: lull_loop_stop was called; atomic */
 };

@@ -58,8 +58,9 @@ void executor_alarm_on_turn(struct lull_executor *executor, struct lull_instant 
 {
     /* Before the inbox is taken: a submit that still finds it set is in what this turn takes. */
     atomic_store_explicit(&executor->is_soon_asked, false, memory_order_seq_cst);
-    /* Whether it brought this turn or is about to come late: it serves nobody any more. */
-    if (executor->alarm_at.ns <= now.ns) {
+    /* Whether it brought this turn or is about to come late: it serves nobody any more. A host may round down and call early, and has
+     * no way to say which of its turns was the alarm's: there every turn counts as one, and what is still needed is asked for again. */
+    if (executor->alarm_at.ns <= now.ns || executor->is_loop_silent) {
         executor->alarm_at = lull_at(LULL_NEVER);
     }
     if (executor->is_loop_silent) {

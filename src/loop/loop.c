@@ -5,19 +5,11 @@
  */
 #include "loop/loop.h"
 
-#include <unistd.h>
-
 #include "exec/executor.h"
+#include "loop/loop_fork.h"
 
-/* The most turns that lull_loop_fini runs for work that waits. */
+/* The most turns that lull_loop_fini runs for work that waits and ends no call. */
 #define LAST_TURNS 64
-
-bool loop_is_forked(const struct lull_loop *loop)
-{
-    int owner = __atomic_load_n(&loop->owner_pid, __ATOMIC_RELAXED);
-
-    return owner != 0 && owner != (int)getpid();
-}
 
 int loop_init_telling(struct lull_loop *loop, const struct lull_loop_ops *ops, const char *name,
                       const struct lull_executor_options *options)
@@ -28,6 +20,7 @@ int loop_init_telling(struct lull_loop *loop, const struct lull_loop_ops *ops, c
     loop->name = name;
     loop->executor = NULL;
     loop->owner_pid = 0;
+    loop->fork_mark = NULL;
     loop->is_stopping = 0;
     rc = lull_executor_new(options, &loop->executor);
     if (rc != LULL_OK) {
@@ -43,7 +36,7 @@ int lull_loop_init(struct lull_loop *loop, const struct lull_loop_ops *ops, cons
     int rc = loop_init_telling(loop, ops, name, options);
 
     if (rc == LULL_OK) {
-        loop->owner_pid = (int)getpid();
+        loop_fork_own(loop);
         executor_set_loop_silent(loop->executor);
     }
     return rc;
@@ -51,13 +44,20 @@ int lull_loop_init(struct lull_loop *loop, const struct lull_loop_ops *ops, cons
 
 void lull_loop_fini(struct lull_loop *loop)
 {
-    /* What was closed outside a turn waits for the free phase of one. Whoever posts for ever is not
-     * waited for. */
-    for (int i = 0; i < LAST_TURNS && lull_executor_next_at(loop->executor).ns == INT64_MIN; i++) {
+    const struct lull_counters *counters = executor_counters(loop->executor);
+    int idle_turns = 0;
+
+    /* What was closed outside a turn waits for the free phase of one, and every call has its end told, however many there are.
+     * Whoever posts for ever is not waited for. */
+    while (idle_turns < LAST_TURNS && lull_executor_next_at(loop->executor).ns == INT64_MIN) {
+        uint64_t closed = counters->calls_closed;
+
         (void)lull_executor_turn_now(loop->executor);
+        idle_turns = counters->calls_closed != closed ? 0 : idle_turns + 1;
     }
     lull_executor_free(loop->executor);
     loop->executor = NULL;
+    loop_fork_fini(loop);
 }
 
 struct lull_executor *lull_loop_executor(const struct lull_loop *loop)
@@ -74,7 +74,7 @@ void lull_watch_ready(struct lull_loop *loop, struct lull_watch *w, unsigned rea
 /* One round by the loop's own verb, as a code. */
 static int run_until(struct lull_loop *loop, struct lull_instant until)
 {
-    if (loop->ops->run_once == NULL) {
+    if (loop->ops->run_once == NULL || loop_is_forked(loop)) {
         return LULL_RC_UNSUPPORTED;
     }
     if (lull_executor_in_context(loop->executor)) {
@@ -87,9 +87,6 @@ int lull_loop_run(struct lull_loop *loop)
 {
     int rc = lull_executor_in_context(loop->executor) ? LULL_RC_IN_TURN : LULL_OK;
 
-    if (rc == LULL_OK && loop_is_forked(loop)) {
-        return LULL_RC_UNSUPPORTED;
-    }
     /* A stop that came before the run is not lost: the thread that asked cannot know how far we
      * are. */
     while (rc == LULL_OK && __atomic_exchange_n(&loop->is_stopping, 0, __ATOMIC_SEQ_CST) == 0) {
@@ -117,7 +114,7 @@ int lull_loop_dispatch(struct lull_loop *loop)
 
 int lull_loop_flush(struct lull_loop *loop)
 {
-    return lull_executor_turn_now(loop->executor);
+    return loop_is_forked(loop) ? LULL_RC_UNSUPPORTED : lull_executor_turn_now(loop->executor);
 }
 
 void lull_loop_stop(struct lull_loop *loop)

@@ -15,8 +15,8 @@
 
 /*
  * True in a child that was forked after the loop opened its descriptors. The kernel's side of them
- * is the parent's: the child closes its copies, writes nothing and changes no registration. Asks
- * the kernel; not for hot paths. Any thread.
+ * is the parent's: the child closes its copies, writes nothing and changes no registration. A load
+ * where the kernel helps (loop_fork.h). Any thread.
  */
 bool loop_is_forked(const struct lull_loop *loop);
 

@@ -31,7 +31,7 @@ static int open_timer(struct loop_alarm *alarm, struct lull_counters *counters)
     return fd;
 }
 
-static int open_alarm(struct loop_alarm *alarm, int epoll_fd, struct lull_counters *counters)
+int loop_alarm_open(struct loop_alarm *alarm, int epoll_fd, struct lull_counters *counters)
 {
     struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data = {.ptr = alarm}};
     int fd = open_timer(alarm, counters);
@@ -51,21 +51,14 @@ static int open_alarm(struct loop_alarm *alarm, int epoll_fd, struct lull_counte
 }
 
 int loop_alarm_set(struct loop_alarm *alarm, struct lull_clock *clock, struct lull_instant at,
-                   int epoll_fd, struct lull_counters *counters)
+                   struct lull_counters *counters)
 {
     bool is_absolute;
     struct itimerspec spec = {0};
     int64_t ns = at.ns;
-    int err;
 
     if (!lull_instant_before(at, alarm->armed_at)) {
         return 0;
-    }
-    if (alarm->fd < 0) {
-        err = open_alarm(alarm, epoll_fd, counters);
-        if (err != 0) {
-            return err;
-        }
     }
     is_absolute = alarm->is_boottime && clock == lull_clock_system();
     if (!is_absolute) {

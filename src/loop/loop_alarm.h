@@ -25,13 +25,15 @@ struct loop_alarm {
 
 void loop_alarm_init(struct loop_alarm *alarm);
 
+/* Opens the timerfd and puts it into the epoll, with `alarm` as its mark. 0 or an errno. */
+int loop_alarm_open(struct loop_alarm *alarm, int epoll_fd, struct lull_counters *counters);
+
 /*
- * Arms for `at`, above now and below LULL_NEVER, opening the timerfd at the first time (with
- * `alarm` as its mark in the epoll). An earlier arming stays: the cost is one early turn. 0 or an
- * errno.
+ * Arms for `at`, above now and below LULL_NEVER. Open. An earlier arming stays: the cost is one
+ * early turn. 0 or an errno.
  */
 int loop_alarm_set(struct loop_alarm *alarm, struct lull_clock *clock, struct lull_instant at,
-                   int epoll_fd, struct lull_counters *counters);
+                   struct lull_counters *counters);
 
 /* The epoll told the expiry. */
 void loop_alarm_on_expired(struct loop_alarm *alarm);

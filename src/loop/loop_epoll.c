@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "exec/executor.h"
 #include "loop/loop.h"
+#include "loop/loop_fork.h"
 
 /* Events taken from the kernel at once; those that do not fit stay ready. */
 #define EVENTS_MAX 64
@@ -51,8 +52,16 @@ static int open_fds(struct loop_epoll *loop)
         loop->epoll_fd = -1;
         return err;
     }
+    /* An alarm that cannot be had fails the dial that needs the loop, not a deadline later (EMFILE). */
+    err = loop_alarm_open(&loop->alarm, loop->epoll_fd, counters_of(loop));
+    if (err != 0) {
+        loop_wake_close(&loop->wake);
+        close(loop->epoll_fd);
+        loop->epoll_fd = -1;
+        return err;
+    }
     /* Before this there was nothing that a forked child could share. */
-    __atomic_store_n(&loop->base.owner_pid, (int)getpid(), __ATOMIC_RELAXED);
+    loop_fork_own(&loop->base);
     return 0;
 }
 
@@ -121,8 +130,7 @@ static int set_alarm(struct lull_loop *base, struct lull_instant at)
     if (err != 0) {
         return err;
     }
-    return loop_alarm_set(&loop->alarm, lull_executor_clock(base->executor), at, loop->epoll_fd,
-                          counters_of(loop));
+    return loop_alarm_set(&loop->alarm, lull_executor_clock(base->executor), at, counters_of(loop));
 }
 
 static void wake_up(struct lull_loop *base)

@@ -9,6 +9,7 @@
 #include "base/invariant.h"
 #include "base/mem.h"
 #include "exec/executor.h"
+#include "loop/loop.h"
 #include "net/sys.h"
 
 struct endpoint_tcp {
@@ -77,6 +78,10 @@ static enum io tcp_writev(struct endpoint *base, const struct io_piece *pieces, 
     int err;
 
     LULL_INVARIANT(!base->is_closed, "a write to a closed endpoint");
+    if (loop_is_forked(tcp_of(base)->loop)) {
+        /* The connection is the parent's: not even a GOAWAY from here (RULINGS 27). */
+        return endpoint_fail(base, "write", EPIPE);
+    }
     err = sys_writev(counters_of(base), base->watch.fd, pieces, count, wrote);
     if (err == EAGAIN) {
         return IO_AGAIN;

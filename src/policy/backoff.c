@@ -54,7 +54,7 @@ void backoff_init(struct backoff *backoff, const struct backoff_options *options
     backoff->options = *options;
     backoff->started_at = lull_at(INT64_MIN);
     backoff->limit_at = lull_at(LULL_NEVER);
-    backoff->has_completed_call = false;
+    backoff->has_completed_call = true; /* no attempt that the first one would have to keep away from */
     forget_wait(backoff);
 }
 

@@ -32,7 +32,7 @@ struct backoff {
     struct lull_instant started_at; /* the last attempt; INT64_MIN: none yet */
     struct lull_instant wait_at;    /* no attempt before it; INT64_MIN: nothing to wait for */
     struct lull_instant limit_at;   /* the last attempt gives up */
-    bool has_completed_call;        /* the last attempt became a connection that completed a call */
+    bool has_completed_call;        /* the last attempt became a connection that completed a call, or there was none */
 };
 
 /* Copies the options. The first attempt may start at any time. */

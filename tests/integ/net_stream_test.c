@@ -153,9 +153,15 @@ START_TEST(a_forked_child_that_frees_its_copy_leaves_the_parent_alone)
     child = fork();
     ck_assert_int_ge(child, 0);
     if (child == 0) {
-        bool ok = loop_is_forked(world.loop) && lull_loop_run(world.loop) == LULL_RC_UNSUPPORTED;
+        struct io_piece goaway = {"GOAWAY", 6};
+        size_t wrote = 0;
+        bool ok = loop_is_forked(world.loop) && lull_loop_run(world.loop) == LULL_RC_UNSUPPORTED &&
+                  lull_loop_run_once(world.loop, 0) == LULL_RC_UNSUPPORTED &&
+                  lull_loop_dispatch(world.loop) == LULL_RC_UNSUPPORTED &&
+                  lull_loop_flush(world.loop) == LULL_RC_UNSUPPORTED;
 
         ok = ok && lull_executor_enter(world.executor) == LULL_OK;
+        ok = ok && endpoint_writev(peer.endpoint, &goaway, 1, &wrote) == IO_FAIL && wrote == 0;
         endpoint_close(peer.endpoint);
         lull_executor_leave(world.executor);
         world.loop->ops->wake(world.loop);

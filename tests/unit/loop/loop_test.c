@@ -19,6 +19,7 @@ struct host {
     int alarms, wakes, soons, rounds;
     int round_errno;
     int stop_after; /* rounds */
+    int expired;
 };
 
 static struct host host;
@@ -295,6 +296,73 @@ START_TEST(whoever_posts_for_ever_does_not_keep_the_loop_from_ending)
 }
 END_TEST
 
+static void note_expired(struct lull_timer *timer, struct lull_instant now)
+{
+    (void)timer;
+    (void)now;
+    host.expired++;
+}
+
+/* RULINGS 18: a host that rounds down calls back early and has no way to say so. */
+START_TEST(an_alarm_that_a_host_runs_early_is_asked_for_again)
+{
+    struct lull_timer timer;
+
+    begin(&full_ops);
+    ck_assert_int_eq(lull_executor_enter(host.loop.executor), LULL_OK);
+    ck_assert_int_eq(lull_timer_init(&timer, host.loop.executor, note_expired), LULL_OK);
+    lull_timer_arm(&timer, lull_at(host.clock.mono_at.ns + 1999));
+    lull_executor_leave(host.loop.executor);
+    ck_assert_int_eq(host.alarms, 1);
+    lull_fake_clock_advance(&host.clock, 1000);
+    ck_assert_int_eq(lull_executor_turn_now(host.loop.executor), LULL_OK);
+    ck_assert_int_eq(host.expired, 0);
+    ck_assert_int_eq(host.alarms, 2);
+    lull_fake_clock_advance(&host.clock, 999);
+    ck_assert_int_eq(lull_executor_turn_now(host.loop.executor), LULL_OK);
+    ck_assert_int_eq(host.expired, 1);
+    ck_assert_int_eq(host.alarms, 2);
+    ck_assert_int_eq(lull_executor_enter(host.loop.executor), LULL_OK);
+    lull_timer_fini(&timer);
+    lull_executor_leave(host.loop.executor);
+    end();
+}
+END_TEST
+
+/* A call's `done` is a task that counts an end. */
+static void note_end(struct lull_task *task, struct lull_executor *executor)
+{
+    container_of(task, struct noting, task)->runs++;
+    executor_counters(executor)->calls_closed++;
+}
+
+START_TEST(every_end_is_told_before_the_loop_ends_however_small_a_turn_is)
+{
+    static struct noting ends[1000];
+    struct lull_executor_options options;
+    int told = 0;
+
+    memset(ends, 0, sizeof(ends));
+    memset(&host, 0, sizeof(host));
+    lull_fake_clock_init(&host.clock, 1000, 0);
+    lull_executor_options_init(&options);
+    options.clock = &host.clock.base;
+    options.task_budget = 1;
+    ck_assert_int_eq(lull_loop_init(&host.loop, &full_ops, "host", &options), LULL_OK);
+    ck_assert_int_eq(lull_executor_enter(host.loop.executor), LULL_OK);
+    for (int i = 0; i < 1000; i++) {
+        lull_task_init(&ends[i].task, note_end);
+        lull_executor_post(host.loop.executor, &ends[i].task);
+    }
+    lull_executor_leave(host.loop.executor);
+    end();
+    for (int i = 0; i < 1000; i++) {
+        told += ends[i].runs;
+    }
+    ck_assert_int_eq(told, 1000);
+}
+END_TEST
+
 static Suite *loop_suite(void)
 {
     Suite *suite = suite_create("loop");
@@ -312,6 +380,8 @@ static Suite *loop_suite(void)
     tcase_add_test(cases, soon_is_wake_where_there_is_no_soon);
     tcase_add_test(cases, what_waits_at_the_end_is_run_first);
     tcase_add_test(cases, whoever_posts_for_ever_does_not_keep_the_loop_from_ending);
+    tcase_add_test(cases, an_alarm_that_a_host_runs_early_is_asked_for_again);
+    tcase_add_test(cases, every_end_is_told_before_the_loop_ends_however_small_a_turn_is);
     suite_add_tcase(suite, cases);
     return suite;
 }

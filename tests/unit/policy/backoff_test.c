@@ -268,6 +268,18 @@ START_TEST(reset_during_an_attempt_is_about_the_next_one)
 }
 END_TEST
 
+/* Where no attempt has been there is nothing to keep away from, wherever the clock starts. */
+START_TEST(first_attempt_may_start_at_once_at_the_beginning_of_time)
+{
+    struct backoff b;
+    struct backoff_options options;
+    backoff_options_init(&options);
+    backoff_init(&b, &options);
+    ck_assert_int_eq(backoff_next_at(&b, lull_at(INT64_MIN)).ns, INT64_MIN);
+    ck_assert_int_eq(backoff_next_at(&b, lull_at(INT64_MIN + 1)).ns, INT64_MIN + 1);
+}
+END_TEST
+
 START_TEST(waits_near_the_end_of_time_saturate)
 {
     struct backoff_options options;
@@ -393,6 +405,7 @@ static Suite *backoff_suite(void)
     tcase_add_test(tc, attempt_that_hit_its_limit_is_followed_at_once);
     tcase_add_test(tc, reset_forgets_the_wait_and_keeps_the_spacing);
     tcase_add_test(tc, reset_during_an_attempt_is_about_the_next_one);
+    tcase_add_test(tc, first_attempt_may_start_at_once_at_the_beginning_of_time);
     tcase_add_test(tc, waits_near_the_end_of_time_saturate);
     tcase_add_test(tc, random_walks_agree_with_the_whole_history);
     suite_add_tcase(suite, tc);
