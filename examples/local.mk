@@ -4,6 +4,11 @@ noinst_PROGRAMS += examples/unary
 examples_unary_SOURCES = examples/unary.c
 examples_unary_LDADD = liblull.la
 
+# What ./quickstart shows.
+noinst_PROGRAMS += examples/life
+examples_life_SOURCES = examples/life.c
+examples_life_LDADD = liblull.la
+
 check_PROGRAMS += examples/fake_clock_test
 examples_fake_clock_test_SOURCES = examples/fake_clock_test.c
 examples_fake_clock_test_LDADD = liblull.la $(CHECK_LIBS)

@@ -4,7 +4,7 @@
 # qa.sh JOB: one build of its own in build-qa-JOB, warnings as errors, and the tests that belong to it.
 #
 #   gcc clang asan ubsan tsan nopool    unit and sim tests
-#   valgrind                            unit tests under memcheck
+#   valgrind                            unit tests under memcheck, with fewer rounds where a test has very many
 #   distcheck                           the release archive, built, tested, installed and removed again
 #   lint                                shellcheck on the scripts
 #   format                              what clang-format would change in the sources
@@ -95,7 +95,7 @@ valgrind)
     need valgrind valgrind
     configure CFLAGS='-g -O1'
     # shellcheck disable=SC2016
-    CK_FORK=no CK_TIMEOUT_MULTIPLIER=20 run check-unit \
+    LULL_TEST_FEWER=1 CK_FORK=no CK_TIMEOUT_MULTIPLIER=20 run check-unit \
         LOG_COMPILER='$(SHELL) ./libtool --mode=execute valgrind' \
         LOG_FLAGS='-q --error-exitcode=9 --leak-check=full'
     ;;

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: MIT
 #
 # Prints C source with comments gone and with string and character literals emptied, line for line. Used by the check scripts.
-{
-    line = $0
+#
+#   -v keep=1     leaves the literals of preprocessor lines as they are: an #include without its name says nothing
+#   -v where=1    puts "file:line:" and a tab before each line
+#
+# Lines that end in a backslash are joined first, as the compiler does; the lines they came from stay behind empty.
+function strip(line,    out, at, found, c, literal) {
     out = ""
     while (line != "") {
         if (in_comment) {
@@ -28,13 +32,42 @@
             continue
         }
         # A literal: skip to the quote that ends it. Escapes come in pairs.
+        literal = ""
         while (line != "") {
-            c = substr(line, 1, 1)
-            line = substr(line, c == "\\" ? 3 : 2)
+            c = substr(line, 1, substr(line, 1, 1) == "\\" ? 2 : 1)
+            line = substr(line, length(c) + 1)
             if (c == found)
                 break
+            literal = literal c
         }
-        out = out found found
+        out = out found (keep && out ~ /^[ \t\f\v]*(#|%:)/ ? literal : "") found
     }
-    print out
+    return out
+}
+
+function emit(    i) {
+    print (where ? file ":" first ":\t" : "") strip(logical)
+    for (i = 1; i < held; i++)
+        print (where ? file ":" first + i ":\t" : "")
+    held = 0
+}
+
+FNR == 1 {
+    if (held > 0)
+        emit()
+    in_comment = 0
+    file = FILENAME
+}
+{
+    if (held++ == 0) {
+        first = FNR
+        logical = $0
+    } else
+        logical = logical $0
+    if (!sub(/\\[ \t\r]*$/, "", logical))
+        emit()
+}
+END {
+    if (held > 0)
+        emit()
 }

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REPLIES_MAX 4096
 #define CHUNK_BYTES ((size_t)16 * 1024)
 
 struct peer_reply {
@@ -24,10 +23,15 @@ struct peer_conn {
     struct buf out;
     bool has_preface;
     bool is_deaf;
+    bool was_ping;     /* the last frame */
+    bool is_condemned; /* by the police: to be closed once what is said is out */
+    struct ping_police police;
+    size_t open_streams;
     size_t step;
     bool expected_seen;
-    struct peer_reply replies[REPLIES_MAX];
+    struct peer_reply *replies;
     size_t reply_count;
+    size_t reply_cap;
     struct peer_conn *next;
 };
 
@@ -55,11 +59,13 @@ static void hang_up(struct peer_conn *conn)
     }
     *link = conn->next;
     conn->peer->closed++;
+    conn->peer->closed_ns = sim_elapsed_ns(conn->peer->sim);
     tape_line(&conn->peer->sim->tape, lull_executor_now(conn->endpoint->executor), conn->peer->name, "closes");
     lull_timer_fini(&conn->timer);
     endpoint_close(conn->endpoint);
     buf_fini(&conn->in);
     buf_fini(&conn->out);
+    free(conn->replies);
     free(conn);
 }
 
@@ -79,6 +85,7 @@ static bool flush(struct peer_conn *conn)
             return false;
         }
         conn->peer->bytes_out += wrote;
+        conn->peer->byte_out_ns = sim_elapsed_ns(conn->peer->sim);
         tape_bytes(&conn->peer->sim->tape, lull_executor_now(conn->endpoint->executor), conn->peer->name, piece.data, wrote);
         buf_consume(&conn->out, wrote);
     }
@@ -94,10 +101,15 @@ static void reply_later(struct peer_conn *conn, uint32_t stream, struct lull_ins
     int64_t after_ns = peer->reply_after_ns + (int64_t)sim_below(peer->sim, (uint64_t)peer->reply_jitter_ns);
 
     peer->requests++;
+    peer->request_ns = sim_elapsed_ns(peer->sim);
     if (!peer->replies) {
         return;
     }
-    LULL_INVARIANT(conn->reply_count < REPLIES_MAX, "a scripted peer has too many replies waiting");
+    if (conn->reply_count == conn->reply_cap) {
+        conn->reply_cap = conn->reply_cap * 2 + 4;
+        conn->replies = (struct peer_reply *)realloc(conn->replies, conn->reply_cap * sizeof(conn->replies[0]));
+        LULL_INVARIANT(conn->replies != NULL, "a scripted peer ran out of memory");
+    }
     conn->replies[conn->reply_count].at = lull_instant_add(now, after_ns);
     conn->replies[conn->reply_count].stream = stream;
     conn->reply_count++;
@@ -129,11 +141,48 @@ static void credit(struct peer_conn *conn, const struct frame *f)
     }
 }
 
+/* ---- the police */
+
+static void on_stream_opened(struct peer_conn *conn)
+{
+    conn->open_streams++;
+    ping_police_on_stream_opened(&conn->police);
+}
+
+static void on_stream_closed(struct peer_conn *conn)
+{
+    if (conn->open_streams > 0 && --conn->open_streams == 0) {
+        ping_police_on_last_stream_closed(&conn->police);
+    }
+}
+
+static void on_ping(struct peer_conn *conn, struct lull_instant now)
+{
+    if (!conn->peer->is_policed) {
+        return;
+    }
+    switch (ping_police_on_ping(&conn->police, now)) {
+    case PING_POLICE_STRIKE:
+        conn->peer->strikes++;
+        break;
+    case PING_POLICE_CLOSE:
+        conn->peer->strikes++;
+        conn->peer->thrown_out++;
+        conn->is_condemned = true;
+        must(frame_put_goaway(&conn->out, 0x7fffffff, 0xb, PING_POLICE_GOAWAY_DEBUG));
+        break;
+    default:
+        break;
+    }
+}
+
 static void on_frame(struct peer_conn *conn, const struct frame *f, const uint8_t *payload, struct lull_instant now)
 {
     struct peer *peer = conn->peer;
     bool ack = (f->flags & FRAME_ACK) != 0;
 
+    peer->pings_before_headers += conn->was_ping && f->type == FRAME_HEADERS;
+    conn->was_ping = f->type == FRAME_PING && !ack;
     if (f->type == FRAME_SETTINGS) {
         peer->settings_acks += ack;
         if (!ack && peer->sends_settings) {
@@ -142,21 +191,29 @@ static void on_frame(struct peer_conn *conn, const struct frame *f, const uint8_
     } else if (f->type == FRAME_PING) {
         peer->ping_acks += ack;
         peer->pings += !ack;
+        if (!ack) {
+            peer->ping_ns = sim_elapsed_ns(peer->sim);
+            on_ping(conn, now);
+        }
         if (!ack && peer->acks_pings) {
             must(frame_put(&conn->out, FRAME_PING, FRAME_ACK, 0, payload, f->len));
         }
     } else if (f->type == FRAME_HEADERS || f->type == FRAME_DATA) {
         if (f->type == FRAME_DATA) {
             credit(conn, f);
+        } else {
+            on_stream_opened(conn); /* requests have no trailers */
         }
         if ((f->flags & FRAME_END_STREAM) != 0) {
             reply_later(conn, f->stream, now);
         }
     } else if (f->type == FRAME_RST_STREAM) {
         peer->resets++;
+        on_stream_closed(conn);
         drop_replies_to(conn, f->stream);
     } else if (f->type == FRAME_GOAWAY) {
         peer->goaways++;
+        peer->goaway_ns = sim_elapsed_ns(peer->sim);
     }
     if (conn->step < peer->script_len && peer->script[conn->step].kind == PEER_EXPECT) {
         const struct peer_step *s = &peer->script[conn->step];
@@ -175,7 +232,7 @@ static void cut_frames(struct peer_conn *conn, struct lull_instant now)
         buf_consume(&conn->in, FRAME_PREFACE_BYTES);
         conn->has_preface = true;
     }
-    while (buf_len(&conn->in) >= FRAME_HEAD_BYTES) {
+    while (buf_len(&conn->in) >= FRAME_HEAD_BYTES && !conn->is_condemned) {
         struct frame f = frame_parse(buf_data(&conn->in));
 
         if (buf_len(&conn->in) < FRAME_HEAD_BYTES + (size_t)f.len) {
@@ -207,6 +264,12 @@ static bool take_bytes(struct peer_conn *conn, struct lull_instant now)
         tape_bytes(&conn->peer->sim->tape, now, "client", room, got);
         buf_commit(&conn->in, got);
         cut_frames(conn, now);
+        if (conn->is_condemned) {
+            if (flush(conn)) {
+                hang_up(conn);
+            }
+            return false;
+        }
     }
 }
 
@@ -229,6 +292,8 @@ static void send_due_replies(struct peer_conn *conn, struct lull_instant now)
             must(frame_put_message(&conn->out, stream, peer->message, peer->message_len));
         }
         must(frame_put_trailers(&conn->out, stream, peer->grpc_status));
+        ping_police_on_sent(&conn->police);
+        on_stream_closed(conn);
     }
 }
 
@@ -321,11 +386,18 @@ void peer_init(struct peer *peer, struct sim *sim, const char *name)
     peer->credits = true;
     peer->message = "\x08\x01";
     peer->message_len = 2;
+    ping_police_options_init(&peer->police);
+    peer->accepted_ns = -1;
+    peer->closed_ns = -1;
+    peer->request_ns = -1;
+    peer->ping_ns = -1;
+    peer->goaway_ns = -1;
+    peer->byte_out_ns = -1;
 }
 
 static void enter(struct peer *peer)
 {
-    int rc = lull_executor_enter(sim_executor(peer->sim));
+    int rc = lull_executor_enter(peer->sim->peers);
 
     LULL_INVARIANT(rc == LULL_OK, "a scripted peer was told what to do inside a turn");
 }
@@ -336,7 +408,7 @@ void peer_fini(struct peer *peer)
     while (peer->conns != NULL) {
         hang_up(peer->conns);
     }
-    lull_executor_leave(sim_executor(peer->sim));
+    lull_executor_leave(peer->sim->peers);
     lull_fake_clock_settle(&peer->sim->clock);
 }
 
@@ -348,13 +420,15 @@ void peer_accept(struct sim *sim, struct endpoint *far_end, void *ctx)
     LULL_INVARIANT(conn != NULL, "a scripted peer ran out of memory");
     conn->peer = peer;
     conn->endpoint = far_end;
-    conn->accepted_at = lull_executor_now(sim_executor(sim));
+    ping_police_init(&conn->police, &peer->police);
+    conn->accepted_at = lull_executor_now(sim->peers);
     buf_init(&conn->in, NULL, 0);
     buf_init(&conn->out, NULL, 0);
-    must(lull_timer_init(&conn->timer, sim_executor(sim), on_timer));
+    must(lull_timer_init(&conn->timer, sim->peers, on_timer));
     conn->next = peer->conns;
     peer->conns = conn;
     peer->accepted++;
+    peer->accepted_ns = sim_elapsed_ns(sim);
     far_end->owner = conn;
     far_end->on_ready = on_ready;
     if (peer->sends_settings) {
@@ -371,7 +445,7 @@ bool peer_say(struct peer *peer, const void *bytes, size_t len)
     enter(peer);
     must(buf_append(&peer->conns->out, bytes, len));
     flush(peer->conns);
-    lull_executor_leave(sim_executor(peer->sim));
+    lull_executor_leave(peer->sim->peers);
     lull_fake_clock_settle(&peer->sim->clock);
     return true;
 }
@@ -383,7 +457,7 @@ bool peer_hang_up(struct peer *peer)
     }
     enter(peer);
     hang_up(peer->conns);
-    lull_executor_leave(sim_executor(peer->sim));
+    lull_executor_leave(peer->sim->peers);
     lull_fake_clock_settle(&peer->sim->clock);
     return true;
 }

@@ -8,6 +8,7 @@
 #ifndef TESTKIT_PEER_H
 #define TESTKIT_PEER_H
 
+#include "policy/ping_police.h"
 #include "testkit/frame.h"
 #include "testkit/sim.h"
 
@@ -39,6 +40,8 @@ struct peer {
     bool acks_pings;
     bool replies;                   /* every whole request is answered: headers, `message`, grpc_status */
     bool credits;                   /* WINDOW_UPDATE for every DATA */
+    bool is_policed;                /* counts pings as gRPC servers do, by `police`, and throws out whoever pings too much */
+    struct ping_police_options police;
     int64_t reply_after_ns;
     int64_t reply_jitter_ns;        /* plus sim_below(this) */
     const void *message;
@@ -47,8 +50,11 @@ struct peer {
     const struct peer_step *script; /* for every connection */
     size_t script_len;
     /* what was seen */
-    unsigned accepted, closed, requests, resets, pings, ping_acks, settings_acks, goaways;
+    unsigned accepted, closed, requests, resets, pings, ping_acks, settings_acks, goaways, strikes, thrown_out;
+    unsigned pings_before_headers; /* of the pings, those that the next frame after was a request's HEADERS */
     uint64_t bytes_in, bytes_out;
+    /* when the last of them was seen, in ns since the world began; -1: not yet */
+    int64_t accepted_ns, closed_ns, request_ns, ping_ns, goaway_ns, byte_out_ns;
     struct peer_conn *conns;
 };
 

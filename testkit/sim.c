@@ -107,6 +107,37 @@ static struct sim_host *find_host(struct sim *sim, const char *address)
     return NULL;
 }
 
+static void enter_peers(struct sim *sim)
+{
+    int rc = lull_executor_enter(sim->peers);
+
+    LULL_INVARIANT(rc == LULL_OK, "the simulated world is touched inside a turn of its peers");
+}
+
+/* The pipe, and the timer that decides. 0 or ENOMEM. In the context of both executors. */
+static int begin(struct sim_dial *dial, struct sim_host *host, struct lull_executor *executor, const struct addr *to)
+{
+    struct sim *sim = dial->sim;
+    struct pipe_options pipe = host->pipe;
+
+    if (lull_timer_init(&dial->decided, sim->peers, decide) != LULL_OK) {
+        return ENOMEM;
+    }
+    pipe.connecting = true;
+    if (endpoint_pipe_new(executor, sim->peers, to, to, &pipe, &dial->near_end, &dial->far_end) != 0) {
+        lull_timer_fini(&dial->decided);
+        return ENOMEM;
+    }
+    dial->host = host;
+    dial->next = sim->dials;
+    sim->dials = dial;
+    dial->far_end->owner = dial;
+    dial->far_end->on_ready = given_up;
+    endpoint_want(dial->far_end, LULL_WANT_READ);
+    lull_timer_arm(&dial->decided, lull_instant_add(host->dialled_at, host->connect_after_ns));
+    return 0;
+}
+
 static int dial_pipe(struct lull_dialer *dialer, struct lull_loop *loop, struct lull_executor *executor,
                      const struct addr *to, struct endpoint **out)
 {
@@ -114,7 +145,6 @@ static int dial_pipe(struct lull_dialer *dialer, struct lull_loop *loop, struct 
     struct lull_instant now = lull_executor_now(executor);
     struct sim_host *host = find_host(sim, to->text);
     struct sim_dial *dial;
-    struct pipe_options pipe;
     int err;
 
     (void)loop;
@@ -128,26 +158,14 @@ static int dial_pipe(struct lull_dialer *dialer, struct lull_loop *loop, struct 
     if (dial == NULL) {
         return ENOMEM;
     }
-    if (lull_timer_init(&dial->decided, executor, decide) != LULL_OK) {
-        free(dial);
-        return ENOMEM;
-    }
-    pipe = host->pipe;
-    pipe.connecting = true;
-    err = endpoint_pipe_new(executor, executor, to, to, &pipe, &dial->near_end, &dial->far_end);
+    dial->sim = sim;
+    enter_peers(sim);
+    err = begin(dial, host, executor, to);
+    lull_executor_leave(sim->peers);
     if (err != 0) {
-        lull_timer_fini(&dial->decided);
         free(dial);
         return err;
     }
-    dial->sim = sim;
-    dial->host = host;
-    dial->next = sim->dials;
-    sim->dials = dial;
-    dial->far_end->owner = dial;
-    dial->far_end->on_ready = given_up;
-    endpoint_want(dial->far_end, LULL_WANT_READ);
-    lull_timer_arm(&dial->decided, lull_instant_add(now, host->connect_after_ns));
     *out = dial->near_end;
     return 0;
 }
@@ -183,9 +201,16 @@ int sim_init(struct sim *sim, uint64_t seed)
     if (rc != LULL_OK) {
         return rc;
     }
-    rc = lull_executor_attach(sim->loop.executor, &sim->clock);
+    rc = lull_executor_new(&options, &sim->peers);
+    if (rc == LULL_OK) {
+        rc = lull_executor_attach(sim->loop.executor, &sim->clock);
+    }
+    if (rc == LULL_OK) {
+        rc = lull_executor_attach(sim->peers, &sim->clock);
+    }
     if (rc != LULL_OK) {
         lull_loop_fini(&sim->loop);
+        lull_executor_free(sim->peers);
         return rc;
     }
     sim->dialer.ops = &dialer_ops;
@@ -199,23 +224,31 @@ int sim_init(struct sim *sim, uint64_t seed)
 
 void sim_fini(struct sim *sim)
 {
-    int rc = lull_executor_enter(sim->loop.executor);
-
-    LULL_INVARIANT(rc == LULL_OK, "sim_fini inside a turn");
+    enter_peers(sim);
     while (sim->dials != NULL) {
         endpoint_close(sim->dials->far_end);
         forget(sim->dials);
     }
-    lull_executor_leave(sim->loop.executor);
+    lull_executor_leave(sim->peers);
     lull_fake_clock_settle(&sim->clock);
-    lull_fake_clock_drop(&sim->clock, sim->loop.executor);
     lull_loop_fini(&sim->loop);
+    lull_executor_free(sim->peers);
     tape_fini(&sim->tape);
 }
 
 struct lull_executor *sim_executor(struct sim *sim)
 {
     return sim->loop.executor;
+}
+
+struct lull_counters sim_counters(const struct sim *sim)
+{
+    struct lull_counters counters;
+
+    memset(&counters, 0, sizeof(counters));
+    counters.size = sizeof(counters);
+    lull_executor_counters(sim->loop.executor, &counters);
+    return counters;
 }
 
 void sim_channel_options(struct sim *sim, struct lull_channel_options *options)
@@ -245,6 +278,11 @@ struct sim_host *sim_host_add(struct sim *sim, const char *address, sim_accept_f
 void sim_advance(struct sim *sim, int64_t by_ns)
 {
     lull_fake_clock_advance(&sim->clock, by_ns);
+}
+
+void sim_settle(struct sim *sim)
+{
+    lull_fake_clock_settle(&sim->clock);
 }
 
 int64_t sim_elapsed_ns(const struct sim *sim)

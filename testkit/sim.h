@@ -23,7 +23,7 @@
 
 struct sim;
 
-/* Takes a new connection's far end [own]. In context. */
+/* Takes a new connection's far end [own]. In the context of `peers`. */
 typedef void (*sim_accept_fn)(struct sim *sim, struct endpoint *far_end, void *ctx);
 
 /* What answers at an address. */
@@ -43,6 +43,7 @@ struct sim_dial;
 struct sim {
     struct lull_fake_clock clock;
     struct lull_loop loop;
+    struct lull_executor *peers; /* drives what answers, so that the loop's counters are the client's alone */
     struct lull_random_seeded random;
     struct lull_dialer dialer;
     struct lull_world world;
@@ -62,6 +63,9 @@ void sim_fini(struct sim *sim);
 /* The executor of the simulated loop. */
 struct lull_executor *sim_executor(struct sim *sim);
 
+/* What it has counted: the client's doing only. */
+struct lull_counters sim_counters(const struct sim *sim);
+
 /* Channel options filled with defaults and this world; its events go on the tape. */
 void sim_channel_options(struct sim *sim, struct lull_channel_options *options);
 
@@ -73,6 +77,9 @@ void sim_advance(struct sim *sim, int64_t by_ns);
 
 /* ns since the world began. */
 int64_t sim_elapsed_ns(const struct sim *sim);
+
+/* Runs what is due now. */
+void sim_settle(struct sim *sim);
 
 /* Bits and ranges from the seed; below(0) is 0. */
 uint64_t sim_below(struct sim *sim, uint64_t bound);

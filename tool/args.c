@@ -9,6 +9,7 @@
 
 #include "base64.h"
 #include "hex.h"
+#include "options.h"
 
 /* Takes an option's value (NULL where it takes none). Returns 0, or -1 and a fault without the option's name. */
 typedef int (*option_fn)(struct args *args, const char *value, struct text_fault *fault);
@@ -69,60 +70,16 @@ static int take_authority(struct args *args, const char *value, struct text_faul
     return 0;
 }
 
-/* Reads the decimal digits at *at and moves *at behind them. False: none, or more than INT64_MAX. */
-static bool read_number(const char **at, int64_t *out)
-{
-    const char *c = *at;
-    int64_t number = 0;
-    if (*c < '0' || *c > '9') {
-        return false;
-    }
-    for (; *c >= '0' && *c <= '9'; c++) {
-        int digit = *c - '0';
-        if (number > (INT64_MAX - digit) / 10) {
-            return false;
-        }
-        number = number * 10 + digit;
-    }
-    *at = c;
-    *out = number;
-    return true;
-}
-
 static int take_deadline(struct args *args, const char *value, struct text_fault *fault)
 {
-    static const struct {
-        const char *name;
-        int64_t ns;
-    } units[] = {
-        {"ns", 1},          {"us", LULL_US},         {"ms", LULL_MS},
-        {"s", LULL_SECOND}, {"m", 60 * LULL_SECOND}, {"h", 3600 * LULL_SECOND},
-    };
-    const char *at = value;
-    int64_t number = 0;
-    if (!read_number(&at, &number)) {
-        return tool_text_fault_set(fault,
-                                   "not a duration: a whole number and ns, us, ms, s, m or h");
-    }
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-        if (strcmp(at, units[i].name) != 0) {
-            continue;
-        }
-        if (number >= LULL_NEVER / units[i].ns) {
-            return tool_text_fault_set(fault, "too long: the longest is 292 years");
-        }
-        args->timeout_ns = number * units[i].ns;
-        return 0;
-    }
-    return tool_text_fault_set(fault, "%s: ns, us, ms, s, m or h must follow the whole number",
-                               *at == '\0' ? "the unit is missing" : "unknown unit");
+    return tool_options_duration(value, &args->timeout_ns, fault);
 }
 
 static int take_max_message(struct args *args, const char *value, struct text_fault *fault)
 {
     const char *at = value;
     int64_t number = 0;
-    if (!read_number(&at, &number) || *at != '\0' || number < 1 || number > INT32_MAX) {
+    if (!tool_options_number(&at, &number) || *at != '\0' || number < 1 || number > INT32_MAX) {
         return tool_text_fault_set(fault, "not a number of bytes from 1 to %d", INT32_MAX);
     }
     args->max_message_bytes = (uint32_t)number;

@@ -5,9 +5,13 @@ lull_SOURCES = \
 	tool/args.c tool/args.h \
 	tool/base64.c tool/base64.h \
 	tool/call.c tool/call.h \
+	tool/demo.c tool/demo.h \
 	tool/hex.c tool/hex.h \
 	tool/io.c tool/io.h \
+	tool/options.c tool/options.h \
+	tool/serve.c tool/serve.h \
 	tool/text.c tool/text.h \
-	tool/timeline.c tool/timeline.h
+	tool/timeline.c tool/timeline.h \
+	tool/watch.c tool/watch.h
 lull_CPPFLAGS = -I$(top_srcdir)/include
 lull_LDADD = liblull.la

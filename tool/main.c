@@ -14,18 +14,24 @@
 #include <lull/lull.h>
 
 #include "call.h"
+#include "serve.h"
 #include "text.h"
+#include "watch.h"
 
 static void print_help(void)
 {
-    (void)fputs("usage: lull COMMAND ...\n"
-                "\n"
-                "  lull call [options] TARGET /package.Service/Method   make one unary gRPC call\n"
-                "  lull help [COMMAND]                                  explain a command\n"
-                "  lull --version                                       tell which lull this is\n"
-                "\n"
-                "A call: lull call --plaintext --data-hex '' 127.0.0.1:50051 /pkg.Service/Method\n",
-                stdout);
+    (void)fputs(
+        "usage: lull COMMAND ...\n"
+        "\n"
+        "  lull call [options] TARGET /package.Service/Method   make one unary gRPC call\n"
+        "  lull serve [options]                                 serve calls, to try clients on\n"
+        "  lull watch [options] TARGET                          show a channel's life as it "
+        "happens\n"
+        "  lull help [COMMAND]                                  explain a command\n"
+        "  lull --version                                       tell which lull this is\n"
+        "\n"
+        "A call: lull call --plaintext --data-hex '' 127.0.0.1:50051 /pkg.Service/Method\n",
+        stdout);
 }
 
 static void print_version(void)
@@ -61,6 +67,10 @@ static int help_main(int argc, char **argv)
         print_help();
     } else if (strcmp(argv[0], "call") == 0) {
         tool_call_help();
+    } else if (strcmp(argv[0], "serve") == 0) {
+        tool_serve_help();
+    } else if (strcmp(argv[0], "watch") == 0) {
+        tool_watch_help();
     } else {
         return unknown_command(argv[0]);
     }
@@ -92,8 +102,12 @@ int main(int argc, char **argv)
         return CALL_EXIT_USAGE;
     }
     const char *command = argv[1];
-    if (strcmp(command, "call") == 0) {
-        int status = tool_call_main(argc - 2, argv + 2);
+    int (*run)(int, char **) = strcmp(command, "call") == 0    ? tool_call_main
+                               : strcmp(command, "serve") == 0 ? tool_serve_main
+                               : strcmp(command, "watch") == 0 ? tool_watch_main
+                                                               : NULL;
+    if (run != NULL) {
+        int status = run(argc - 2, argv + 2);
         int flushed = finish_stdout();
         return status != 0 ? status : flushed;
     }

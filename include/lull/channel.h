@@ -30,23 +30,37 @@ enum lull_state {
 /** Options of a channel. Fill with lull_channel_options_init. All clamps are applied once, by lull_channel_new. Since 0.1. */
 struct lull_channel_options {
     size_t size;
-    const struct lull_world *world;     /**< [borrow, nullable] its members outlive the channel */
-    struct lull_loop *loop;             /**< [borrow] who drives; needed here or in `world` */
-    const char *authority;              /**< [borrow, nullable] `:authority`; NULL: from the target */
-    const char *user_agent;             /**< [borrow, nullable] put before our own, as gRPC does */
-    int64_t min_connect_timeout_ns;     /**< one attempt, TCP to first SETTINGS; default 20 s; floor 10 ms */
-    int64_t backoff_initial_ns;         /**< default 1 s; floor 100 ms */
-    int64_t backoff_max_ns;             /**< default 120 s */
-    double backoff_multiplier;          /**< default 1.6 */
-    double backoff_jitter;              /**< default 0.2, in [0, 1) */
-    uint32_t max_recv_message_bytes;    /**< default 4 MiB */
-    uint32_t max_send_message_bytes;    /**< default INT32_MAX */
-    uint32_t max_metadata_bytes;        /**< received, a call; default 16 KiB; advertised */
-    uint32_t stream_window_bytes;       /**< default 256 KiB */
-    uint32_t connection_window_bytes;   /**< default 1 MiB */
-    uint32_t max_queued_calls;          /**< calls waiting for a connection or a stream; default 100 000 */
-    bool allow_short_timers;            /**< lifts the floors of times: for tests and demonstrations */
-    struct lull_trace trace;            /**< hook; event NULL: none */
+    const struct lull_world *world; /**< [borrow, nullable] its members outlive the channel */
+    struct lull_loop *loop;         /**< [borrow] who drives; needed here or in `world` */
+    const char *authority;          /**< [borrow, nullable] `:authority`; NULL: from the target */
+    const char *user_agent;         /**< [borrow, nullable] put before our own, as gRPC does */
+    int64_t min_connect_timeout_ns; /**< one attempt, TCP to the first SETTINGS; default 20 s;
+                                       floor 10 ms */
+    int64_t backoff_initial_ns;     /**< default 1 s; floor 100 ms */
+    int64_t backoff_max_ns;         /**< default 120 s */
+    double backoff_multiplier;      /**< default 1.6 */
+    double backoff_jitter;          /**< default 0.2, in [0, 1) */
+    int64_t idle_timeout_ns;        /**< from the end of the last call to idle mode; default 30 min;
+                                       floor 1 s; 0 or LULL_NEVER: never. Since 0.2 */
+    int64_t keepalive_time_ns;      /**< silence before a PING; default LULL_NEVER, as 0: no PING at
+                                       all; floor 10 s. Since 0.2 */
+    int64_t keepalive_timeout_ns;   /**< silence after a PING that means a dead peer; default 20 s;
+                                       floor 10 ms; LULL_NEVER: never judged. Since 0.2 */
+    int64_t read_timeout_ns;      /**< of calls that do not say: the silence that ends one; default
+                                       LULL_NEVER, as 0: none. Since 0.2 */
+    bool keepalive_without_calls; /**< PING when no call runs, too; many servers punish it;
+                                       default false. Since 0.2 */
+    bool tcp_keepalive;           /**< the system's own probes (after 45 s, every 15 s, 3), which
+                                       keep NATs and balancers from forgetting; default true. Since
+                                       0.2 */
+    uint32_t max_recv_message_bytes;  /**< default 4 MiB */
+    uint32_t max_send_message_bytes;  /**< default INT32_MAX */
+    uint32_t max_metadata_bytes;      /**< received, a call; default 16 KiB; advertised */
+    uint32_t stream_window_bytes;     /**< default 256 KiB */
+    uint32_t connection_window_bytes; /**< default 1 MiB */
+    uint32_t max_queued_calls; /**< calls waiting for a connection or a stream; default 100 000 */
+    bool allow_short_timers;   /**< lifts the floors of times: for tests and demonstrations */
+    struct lull_trace trace;   /**< hook; event NULL: none */
 };
 
 /** Fills in the defaults. Since 0.1. */
@@ -75,14 +89,91 @@ LULL_API void lull_channel_unref(struct lull_channel *channel);
 /** Ends every call with UNAVAILABLE "channel closed", closes the connection and stays in SHUTDOWN. The second time does nothing. Driving thread, callbacks included. Since 0.1. */
 LULL_API void lull_channel_close(struct lull_channel *channel);
 
-/** The state before this call; with `try_to_connect` an IDLE channel starts to connect. Driving thread. Since 0.1. */
+/** The state before this call; with `try_to_connect` an IDLE channel starts to connect, which wakes it from idle mode and counts as activity then. Driving thread. Since 0.1. */
 LULL_API enum lull_state lull_channel_state(struct lull_channel *channel, bool try_to_connect);
+
+/**
+ * Falls idle now, as after the idle timeout: the connection is closed with a GOAWAY, every timer leaves the queue, errors and backoff
+ * are forgotten (dials to one address stay 800 ms apart). Calls that are on a connection finish on it, and it closes behind the
+ * last of them; calls that wait for one wake the channel again at once. In idle mode and after the close nothing happens. Driving
+ * thread, callbacks included. Since 0.2.
+ */
+LULL_API void lull_channel_enter_idle(struct lull_channel *channel);
+
+/** Told from a task that the state is another one, with the state it is now. May call any lull_ function but the four that drive. Since 0.2. */
+typedef void (*lull_channel_watch_fn)(struct lull_channel *channel, enum lull_state now, void *ctx);
+
+/**
+ * Asks to be told, once, when the state is not `not_this`: from a task at once if that is so already. States that come and go within
+ * a turn may be missed. Who wants the next change too asks again, with the state he was told; SHUTDOWN is the last. It keeps
+ * no reference to the channel, and it is no activity.
+ * @param not_this the state that is of no interest
+ * @param fn what to call
+ * @param ctx [borrow] handed to fn
+ * @return LULL_OK; LULL_RC_CLOSED: the state is SHUTDOWN for good, and so is `not_this`; LULL_RC_INVALID (no fn), LULL_RC_NOMEM.
+ *   Driving thread, callbacks included. Since 0.2.
+ */
+LULL_API int lull_channel_watch(struct lull_channel *channel, enum lull_state not_this,
+                                lull_channel_watch_fn fn, void *ctx);
+
+/** Takes back every watch of this fn and ctx. @return true when there was one: it will not be told. Driving thread, callbacks included. Since 0.2. */
+LULL_API bool lull_channel_unwatch(struct lull_channel *channel, lull_channel_watch_fn fn,
+                                   void *ctx);
+
+/**
+ * How a PING ended, told from a task. `rtt_ns` is the round trip; negative: no answer will come, and `why` says so (NULL
+ * otherwise) [borrow]. Since 0.2.
+ */
+typedef void (*lull_channel_ping_fn)(void *ctx, int64_t rtt_ns, const char *why);
+
+/**
+ * Sends a PING on the connection; all who ask while one is out share it. It does not dial, and it is no activity: idle mode
+ * is not put off. Servers count PINGs: see keepalive_time_ns for how often is too often.
+ * @param fn what to call, once
+ * @param ctx [borrow] handed to fn
+ * @param error [nullable] receives what was wrong
+ * @return LULL_OK: fn will be called. Else not: LULL_RC_STATE (not READY), LULL_RC_CLOSED, LULL_RC_INVALID (no fn), LULL_RC_NOMEM.
+ *   Driving thread, callbacks included. Since 0.2.
+ */
+LULL_API int lull_channel_ping(struct lull_channel *channel, lull_channel_ping_fn fn, void *ctx,
+                               struct lull_error *error);
+
+/** What a channel has done and is about to do. Fields are appended only. Since 0.2. */
+struct lull_channel_stats {
+    size_t size; /**< set by the caller to sizeof; then: how much of it was filled */
+    enum lull_state state;
+    bool is_in_idle_mode;      /**< from birth or falling idle until the next call: no timer, no
+                                  descriptor, no session, but for calls that still run */
+    int64_t state_for_ns;      /**< since the last transition */
+    const char *reason;        /**< of the last transition; "" at first [borrow, until the next] */
+    uint64_t calls;            /**< created, and their last callback has not returned */
+    uint64_t calls_waiting;    /**< of these, without a stream */
+    int64_t idle_after_ns;     /**< until it falls idle; 0 in idle mode, LULL_NEVER while calls run
+                                  or when it never will by itself */
+    uint64_t attempts;         /**< dials */
+    uint64_t connections_made; /**< that became READY */
+    uint64_t connections_lost; /**< of these, ended by the peer, the network or keepalive */
+    int64_t keepalive_time_ns; /**< of a connection made now: as configured, or doubled by
+                                  too_many_pings; LULL_NEVER: off */
+    uint64_t pings_sent;  /**< PINGs of every kind, on all connections so far; not the peer's */
+    uint64_t pings_acked; /**< of these, answered */
+    uint64_t pings_late;  /**< of these, after more than the keepalive timeout, when other bytes
+                                  had kept the connection */
+    int64_t rtt_ns;       /**< the last round trip measured; LULL_NEVER: none yet */
+    int64_t rtt_min_ns;   /**< the shortest; LULL_NEVER: none yet */
+    int64_t rtt_max_ns;   /**< the longest; LULL_NEVER: none yet */
+};
+
+/** Fills `out` as far as its `size` says. Driving thread, callbacks included. Since 0.2. */
+LULL_API void lull_channel_stats(const struct lull_channel *channel,
+                                 struct lull_channel_stats *out);
 
 /** Forgets the backoff: a channel in TRANSIENT_FAILURE dials now, elsewhere nothing happens. Driving thread. Since 0.1. */
 LULL_API void lull_channel_reset_backoff(struct lull_channel *channel);
 
 /** The options in force after defaults and clamps [borrow]; world is resolved. Since 0.1. */
-LULL_API const struct lull_channel_options *lull_channel_effective_options(const struct lull_channel *channel);
+LULL_API const struct lull_channel_options *
+lull_channel_effective_options(const struct lull_channel *channel);
 
 /** The target as it was given [borrow]. Since 0.1. */
 LULL_API const char *lull_channel_target(const struct lull_channel *channel);

@@ -13,6 +13,7 @@ pkginclude_HEADERS += \
 	include/lull/rc.h \
 	include/lull/recycler.h \
 	include/lull/rescheduler.h \
+	include/lull/server.h \
 	include/lull/status.h \
 	include/lull/timer.h \
 	include/lull/trace.h \

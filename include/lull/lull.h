@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file lull.h
- * All of lull's client in one include.
+ * All of lull in one include.
  */
 #ifndef LULL_LULL_H
 #define LULL_LULL_H
@@ -18,6 +18,7 @@
 #include <lull/rc.h>
 #include <lull/recycler.h>
 #include <lull/rescheduler.h>
+#include <lull/server.h>
 #include <lull/status.h>
 #include <lull/timer.h>
 #include <lull/trace.h>

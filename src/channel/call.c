@@ -7,9 +7,8 @@
 #include <string.h>
 
 #include "base/invariant.h"
-#include "base/rc.h"
-#include "channel/call_cancel.h"
 #include "channel/call_stream.h"
+#include "channel/channel_idle.h"
 #include "exec/executor.h"
 
 /* ---- references */
@@ -18,7 +17,6 @@ static void free_call(struct lull_call *call)
 {
     struct lull_channel *channel = call->channel;
     h2_stream_fini(&call->stream);
-    lull_slice_unref(call->request);
     lull_slice_unref(call->message);
     call_arena_release(&channel->arenas, call->arena);
     lull_recycler_release(channel->recycler, call);
@@ -117,6 +115,8 @@ static void collect_facts(const struct lull_call *call, const struct call_outcom
         .elapsed_ns = lull_instant_diff(now, call->created_at),
         .phase_ns = call->phase_ns,
         .bytes_read = call->bytes_read,
+        .window_ns = call->timeouts.deadline.window_ns,
+        .quiet_ns = lull_instant_diff(now, call->timeouts.deadline.last_byte_at),
         .next_attempt_after_ns = subchannel_next_attempt_after(sub, now),
     };
     if (is_waiting) {
@@ -156,9 +156,19 @@ static void set_status(struct lull_call *call, const struct call_outcome *outcom
     call->status.message_len = strlen(arena->failure.message);
 }
 
+/* Over already, but the application is still to be told of messages, or that it is. */
+static void end_again(struct lull_call *call, const struct call_outcome *outcome)
+{
+    if (!outcome->is_peers && call_receive_is_holding(call)) {
+        call_receive_discard(call);
+        lull_executor_post(call->channel->executor, &call->work_task);
+    }
+}
+
 void call_end(struct lull_call *call, const struct call_outcome *outcome)
 {
     if (call->stage == CALL_OVER) {
+        end_again(call, outcome);
         return;
     }
     /* First what goes into the record: the bytes read, and the time in the phase it ends in. */
@@ -171,7 +181,10 @@ void call_end(struct lull_call *call, const struct call_outcome *outcome)
     call->stage = CALL_OVER;
     call_timeouts_stop(call);
     list_remove(&call->in_queue);
-    list_remove(&call->in_calls);
+    call_send_clear(call);
+    if (!outcome->is_peers) {
+        call_receive_discard(call);
+    }
     lull_executor_post(call->channel->executor, &call->work_task);
 }
 
@@ -185,26 +198,23 @@ void call_end_unconnected(struct lull_call *call)
     call_end(call, &outcome);
 }
 
-static void deliver(struct lull_call *call)
+/* The last thing the application hears of it. */
+static void tell_closed(struct lull_call *call)
 {
     struct lull_channel *channel = call->channel;
+    struct lull_metadata trailers = metadata_list_view(&call->arena->trailers);
     bool is_ok = call->status.code == LULL_CODE_OK;
-    struct lull_unary_result result = {
-        .size = sizeof(result),
-        .status = call->status,
-        .headers = metadata_list_view(&call->arena->headers),
-        .trailers = metadata_list_view(&call->arena->trailers),
-        .message = is_ok ? call->message : lull_slice_static(NULL, 0),
-    };
+    struct lull_instant ended_at = lull_executor_now(channel->executor);
     call->is_delivered = true;
+    list_remove(&call->in_calls);
     channel->counters->calls_closed++;
     TRACE(&channel->trace, LULL_EVENT_CALL_CLOSED, call->id, "%s",
           is_ok ? "OK" : call->arena->failure.line);
 
-    call->done(call, &result, call->ctx);
+    call->handler.on_closed(call, &call->status, &trailers, call->ctx);
     executor_on_user_returned(channel->executor);
 
-    channel->live_calls--;
+    channel_idle_on_call_ended(channel, ended_at);
     lull_channel_unref(channel);
     call_drop(call);
 }
@@ -212,185 +222,25 @@ static void deliver(struct lull_call *call)
 static void run_work(struct lull_task *task, struct lull_executor *executor)
 {
     struct lull_call *call = container_of(task, struct lull_call, work_task);
-    (void)executor;
     call_hold(call);
     if (call->has_stream_ref && !call->is_stream_open) {
         call->has_stream_ref = false;
         call_drop(call);
     }
     call_stream_judge(call);
-    if (call->stage == CALL_OVER && !call->is_delivered) {
+    call_receive_tell(call);
+    if (call_receive_has_some(call)) {
+        lull_executor_post(executor, task); /* after the others */
+    } else if (call->stage == CALL_OVER && !call->is_delivered && !call_receive_is_holding(call)) {
         /* call_end has posted this task again for nothing. */
-        (void)lull_executor_unpost(call->channel->executor, &call->work_task);
-        deliver(call);
+        (void)lull_executor_unpost(executor, task);
+        tell_closed(call);
     }
     call_drop(call);
 }
 
-/* ---- the beginning */
-
-static void start(struct lull_call *call)
+void call_set_up_tasks(struct lull_call *call)
 {
-    struct lull_channel *channel = call->channel;
-    struct call_outcome outcome = {.http2_error = -1};
-    list_push_back(&channel->calls, &call->in_calls);
-    TRACE(&channel->trace, LULL_EVENT_CALL_STARTED, call->id, "%s", call->arena->method);
-    if (channel_is_closed(channel)) {
-        outcome.code = LULL_CODE_UNAVAILABLE;
-        outcome.reason = LULL_REASON_CHANNEL_CLOSED;
-        outcome.what = "channel closed";
-    } else if (call->timeouts.is_expired_at_start) {
-        outcome.code = LULL_CODE_DEADLINE_EXCEEDED;
-        outcome.reason = LULL_REASON_DEADLINE;
-        outcome.what = "the deadline had passed before the call started";
-    } else if (call_timeouts_start(call) != LULL_OK) {
-        outcome.code = LULL_CODE_RESOURCE_EXHAUSTED;
-        outcome.reason = LULL_REASON_INTERNAL;
-        outcome.what = "no memory for the call's timer";
-    } else {
-        channel_enqueue(channel, call);
-        return;
-    }
-    call_end(call, &outcome);
-}
-
-static void run_commands(struct lull_task *task, struct lull_executor *executor)
-{
-    struct lull_call *call = container_of(task, struct lull_call, command_task);
-    unsigned commands = atomic_exchange_explicit(&call->commands, 0, memory_order_acquire);
-    (void)executor;
-    if ((commands & CALL_COMMAND_CANCEL) != 0 && !call->timeouts.is_expired_at_start) {
-        /* Before the start, if both came: then nothing is dialled and no frame is sent. */
-        call_cancel(call);
-    } else if ((commands & CALL_COMMAND_START) != 0) {
-        start(call);
-    }
-    call_drop(call);
-}
-
-/* "/package.Service/Method" (PROTOCOL-HTTP2, Path): two slashes at least, and nothing that breaks a header. */
-static bool is_method(const char *method)
-{
-    if (method == NULL || method[0] != '/' || strchr(method + 1, '/') == NULL) {
-        return false;
-    }
-    for (const char *c = method; *c != '\0'; c++) {
-        if ((unsigned char)*c <= 0x20 || (unsigned char)*c >= 0x7f) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static int check(const struct lull_channel *channel, const struct lull_call_options *options,
-                 struct lull_slice request, lull_unary_fn done, struct lull_error *error)
-{
-    if (channel == NULL || options == NULL || done == NULL) {
-        return rc_fail(error, LULL_RC_INVALID, "%s is NULL",
-                       channel == NULL   ? "channel"
-                       : options == NULL ? "options"
-                                         : "done");
-    }
-    if (options->size != sizeof(*options)) {
-        return rc_fail(error, LULL_RC_INVALID,
-                       "option size is %zu, this library's is %zu: fill the options with "
-                       "lull_call_options_init",
-                       options->size, sizeof(*options));
-    }
-    if (!is_method(options->method)) {
-        return rc_fail(error, LULL_RC_INVALID,
-                       "option method is not \"/package.Service/Method\": %s",
-                       options->method != NULL ? options->method : "NULL");
-    }
-    int rc = lull_metadata_check(&options->metadata, error);
-    if (rc != LULL_OK) {
-        return rc;
-    }
-    if (channel_is_closed(channel)) {
-        return rc_fail(error, LULL_RC_CLOSED, "the channel is closed");
-    }
-    if (request.len > channel->options.max_send_message_bytes) {
-        return rc_fail(error, LULL_RC_LIMIT,
-                       "request of %zu bytes, above max_send_message_bytes %u", request.len,
-                       channel->options.max_send_message_bytes);
-    }
-    if (channel->waiting_calls >= channel->options.max_queued_calls) {
-        return rc_fail(error, LULL_RC_LIMIT,
-                       "%u calls are waiting, as many as max_queued_calls allows",
-                       channel->waiting_calls);
-    }
-    return rc_ok(error);
-}
-
-/* A call with the library's reference, before its start; NULL: no memory. */
-static struct lull_call *make_call(struct lull_channel *channel,
-                                   const struct lull_call_options *options)
-{
-    struct lull_call *call = lull_recycler_claim(channel->recycler);
-    if (call == NULL) {
-        return NULL;
-    }
-    memset(call, 0, sizeof(*call));
-    call->channel = channel;
-    call->arena = call_arena_claim(&channel->arenas);
-    if (call->arena == NULL) {
-        lull_recycler_release(channel->recycler, call);
-        return NULL;
-    }
-    size_t bytes_cap = call->arena->request.bytes_cap;
-    if (call_arena_set_method(&channel->arenas, call->arena, options->method) != LULL_OK ||
-        metadata_list_add_all(&call->arena->request, &options->metadata) != LULL_OK) {
-        call_arena_release(&channel->arenas, call->arena);
-        lull_recycler_release(channel->recycler, call);
-        return NULL;
-    }
-    channel->counters->allocations += call->arena->request.bytes_cap != bytes_cap;
-    list_init(&call->in_calls);
-    list_init(&call->in_queue);
-    lull_task_init(&call->command_task, run_commands);
     lull_task_init(&call->work_task, run_work);
     lull_task_init(&call->dead, run_dead);
-    atomic_init(&call->commands, 0);
-    call->stage = CALL_NEW;
-    call->refs = 1;
-    response_init(&call->response);
-    return call;
-}
-
-int lull_call_unary(struct lull_channel *channel, const struct lull_call_options *options,
-                    struct lull_slice request, lull_unary_fn done, void *ctx,
-                    struct lull_call **out, struct lull_error *error)
-{
-    int rc = check(channel, options, request, done, error);
-    if (rc != LULL_OK) {
-        return rc;
-    }
-    struct lull_call *call = make_call(channel, options);
-    if (call == NULL) {
-        return rc_fail(error, LULL_RC_NOMEM, "no memory for a call");
-    }
-    struct lull_instant now = lull_executor_now(channel->executor);
-    call->id = ++channel->last_call_id;
-    call->request = lull_slice_ref(request);
-    call->max_recv_message_bytes = options->max_recv_message_bytes != 0
-                                       ? options->max_recv_message_bytes
-                                       : channel->options.max_recv_message_bytes;
-    call->wait_for_ready = options->wait_for_ready;
-    call->done = done;
-    call->ctx = ctx;
-    call->created_at = now;
-    call->phase_at = now;
-    call_timeouts_init(&call->timeouts, now, options);
-
-    channel_hold(channel);
-    lull_channel_ref(channel);
-    channel->live_calls++;
-    channel->waiting_calls++;
-    channel->counters->calls_started++;
-    if (out != NULL) {
-        call_hold(call);
-        *out = call;
-    }
-    call_command(call, CALL_COMMAND_START);
-    return LULL_OK;
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One RPC from its creation to the return of `done`.
+ * One RPC from its creation to the return of `on_closed`. A unary call is the same with a handler of ours that collects
+ * (call_unary.c).
  *
- * Decides: when a call is over, that exactly one `done` comes, and who keeps the object until when. Called by the public
- * API (lull/call.h), by the queue and by the facts of its stream. Must not know frames or sockets. In context, unless it
- * says otherwise.
+ * Decides: when a call is over, that exactly one `on_closed` comes, and who keeps the object until when. Called by the
+ * public API (lull/call.h), by the queue and by the facts of its stream. Must not know frames or sockets. In context,
+ * unless it says otherwise.
  *
- * References: the library's, from creation until `done` has returned; the stream's, while it is open; one for a command
- * that is in the inbox; the application's. The last one frees in the turn's free phase.
+ * Everything the application is told comes from one task, `work_task`: what was recorded is judged, headers and messages are
+ * told in order, the end last. References: the library's, from creation until `on_closed` has returned; the stream's, while it
+ * is open; one for a command that is in the inbox; the application's. The last one frees in the turn's free phase.
  */
 #ifndef CHANNEL_CALL_H
 #define CHANNEL_CALL_H
@@ -16,6 +18,8 @@
 
 #include "base/list.h"
 #include "channel/call_arena.h"
+#include "channel/call_receive.h"
+#include "channel/call_send.h"
 #include "channel/call_timeouts.h"
 #include "channel/channel.h"
 #include "channel/response.h"
@@ -29,12 +33,14 @@ enum call_stage {
     CALL_NEW,     /* created; its start is posted or in the inbox */
     CALL_WAITING, /* in the channel's queue */
     CALL_OPEN,    /* on a stream */
-    CALL_OVER     /* it has its status; `done` is posted, or has been called */
+    CALL_OVER /* it has its status; `on_closed` waits for messages before it, is posted, or has been called */
 };
 
 /* Commands from outside the turn, in lull_call.commands. */
 #define CALL_COMMAND_START  1u
 #define CALL_COMMAND_CANCEL 2u
+#define CALL_COMMAND_SEND   4u /* what waits goes to the stream */
+#define CALL_COMMAND_WORK   8u /* work_task has something to do */
 
 struct lull_call {
     struct h2_stream stream;
@@ -42,19 +48,24 @@ struct lull_call {
     struct list_node in_calls;
     struct list_node in_queue;
     struct lull_task command_task; /* runs `commands` */
-    struct lull_task work_task;    /* judges what came, calls `done` */
+    struct lull_task work_task;    /* judges what came, tells the application */
     struct lull_task dead;
     atomic_uint commands;
     unsigned refs;
     enum call_stage stage;
     uint64_t id;
     struct call_arena *arena;
-    struct lull_slice request;
-    struct lull_slice message; /* the response's first one */
     uint32_t max_recv_message_bytes;
     bool wait_for_ready;
-    lull_unary_fn done;
+
+    /* the application's side */
+    struct lull_call_handler handler;
     void *ctx;
+    struct call_sending sending;
+    struct call_receiving receiving;
+    bool is_unary;
+    lull_unary_fn done;        /* unary */
+    struct lull_slice message; /* unary: the response's first one */
 
     struct call_timeouts timeouts;
     struct lull_instant created_at;
@@ -70,7 +81,8 @@ struct lull_call {
     uint64_t stream_closed_turn; /* the stream's memory is h2's until the end of this turn */
     uint64_t bytes_read_at_sent; /* the connection's count when the request was out */
     uint64_t bytes_read;         /* since then, taken when the stream ended */
-    bool is_sent;
+    bool
+        is_sent; /* what the response can answer: all of the request, or, while it goes on, its HEADERS */
 
     /* attempts */
     uint32_t attempts_before; /* the subchannel's count when the call began to wait for it */
@@ -80,7 +92,7 @@ struct lull_call {
     bool has_goaway;          /* the last connection's, for the text */
 
     struct lull_status status;
-    bool is_delivered; /* `done` was called */
+    bool is_delivered; /* on_closed was called */
 };
 
 /* How a call ends. Texts are borrowed for call_end. */
@@ -91,9 +103,14 @@ struct call_outcome {
     int sys_errno;
     int64_t http2_error; /* -1: none */
     bool is_servers;     /* the message is the server's, in the arena */
+    bool is_peers; /* the peer made this end: messages that came before it are told before it */
 };
 
-/* Ends the call: it leaves its lane and its queue, a stream that is open is reset, `done` is posted. Once; then nothing. */
+/*
+ * Ends the call: it leaves its lane and its queue, a stream that is open is reset, on_closed is posted. The first time
+ * counts. After an end of the peer's that still waits for its messages to be told, an end of ours drops the messages; the status
+ * stays (RULINGS 19).
+ */
 void call_end(struct lull_call *call, const struct call_outcome *outcome);
 
 /* UNAVAILABLE for want of a connection, with the last attempt's failure. */
@@ -104,6 +121,9 @@ void call_set_phase(struct lull_call *call, enum lull_phase phase);
 
 /* Counts attempts from now on, with the one that is under way and the one whose failure stands. */
 void call_count_attempts(struct lull_call *call);
+
+/* The part of a call's making that is call.c's. */
+void call_set_up_tasks(struct lull_call *call);
 
 void call_hold(struct lull_call *call);
 void call_drop(struct lull_call *call);

@@ -8,6 +8,8 @@
 
 #include "base/mem.h"
 #include "base/percent.h"
+#include "channel/call_messages.h"
+#include "lull/recycler.h"
 
 void call_arenas_init(struct call_arenas *arenas, const struct lull_allocator *allocator,
                       struct lull_counters *counters)
@@ -16,6 +18,8 @@ void call_arenas_init(struct call_arenas *arenas, const struct lull_allocator *a
     arenas->counters = counters;
     arenas->first = NULL;
     arenas->kept = 0;
+    arenas->messages = NULL;
+    arenas->replay_bytes = 0;
 }
 
 static void free_arena(struct call_arenas *arenas, struct call_arena *arena)
@@ -28,7 +32,7 @@ static void free_arena(struct call_arenas *arenas, struct call_arena *arena)
     mem_release(arenas->allocator, arena);
 }
 
-void call_arenas_fini(struct call_arenas *arenas)
+void call_arenas_trim(struct call_arenas *arenas)
 {
     while (arenas->first != NULL) {
         struct call_arena *arena = arenas->first;
@@ -36,6 +40,39 @@ void call_arenas_fini(struct call_arenas *arenas)
         free_arena(arenas, arena);
     }
     arenas->kept = 0;
+    if (arenas->messages != NULL) {
+        lull_recycler_trim(arenas->messages);
+    }
+}
+
+void call_arenas_fini(struct call_arenas *arenas)
+{
+    call_arenas_trim(arenas);
+    lull_recycler_free(arenas->messages);
+    arenas->messages = NULL;
+}
+
+struct call_message *call_arenas_claim_message(struct call_arenas *arenas)
+{
+    if (arenas->messages == NULL) {
+        struct lull_recycler_options options;
+        lull_recycler_options_init(&options, "call message", sizeof(struct call_message));
+        options.keep = CALL_MESSAGES_KEPT;
+        options.allocator = arenas->allocator;
+        options.counters = arenas->counters;
+        (void)lull_recycler_new(&options, &arenas->messages);
+    }
+    struct call_message *message =
+        arenas->messages != NULL ? lull_recycler_claim(arenas->messages) : NULL;
+    if (message != NULL) {
+        list_init(&message->link);
+    }
+    return message;
+}
+
+void call_arenas_release_message(struct call_arenas *arenas, struct call_message *message)
+{
+    lull_recycler_release(arenas->messages, message);
 }
 
 static void empty_text(char *text, size_t cap)

@@ -2,9 +2,10 @@
 /*
  * The memory of a call that is worth keeping for the next one: its lists, its texts, the record of its failure.
  *
- * Decides: how many arenas a channel keeps, and from which size on one gives memory back. Called by call.c, one for
- * each call. Must not know what the bytes mean. A call object comes from a recycler and is raw memory each time; what
- * has grown lives here, so that a steady stream of calls allocates nothing. In context or on the driving thread.
+ * Decides: how many arenas a channel keeps, and from which size on one gives memory back. Called by call_start.c and call.c, one
+ * for each call. Must not know what the bytes mean. A call object comes from a recycler and is raw memory each time; what
+ * has grown lives here, so that a steady stream of calls allocates nothing. The nodes of the calls' messages come from here as
+ * well, for a steady stream of messages. In context or on the driving thread.
  */
 #ifndef CHANNEL_CALL_ARENA_H
 #define CHANNEL_CALL_ARENA_H
@@ -19,6 +20,9 @@
 
 /* Arenas kept for reuse. */
 #define CALL_ARENAS_KEPT 64
+
+/* Nodes of messages kept for reuse. */
+#define CALL_MESSAGES_KEPT 1024
 
 /* A list or a text that grew past this is given back when its call is over. */
 #define CALL_ARENA_KEEP_BYTES ((size_t)16 * 1024)
@@ -37,20 +41,32 @@ struct call_arena {
     struct failure failure;
 };
 
+struct call_message;
+struct lull_recycler;
+
 struct call_arenas {
     const struct lull_allocator *allocator;
     struct lull_counters *counters;
     struct call_arena *first;
     uint32_t kept;
+    struct lull_recycler *messages; /* NULL before the first use */
+    size_t replay_bytes;            /* what all calls together keep to send again */
 };
 
 void call_arenas_init(struct call_arenas *arenas, const struct lull_allocator *allocator,
                       struct lull_counters *counters);
 void call_arenas_fini(struct call_arenas *arenas);
 
+/* Gives back what is kept for reuse; what is in use stays. For a channel that goes idle. */
+void call_arenas_trim(struct call_arenas *arenas);
+
 /* An empty arena; NULL: no memory. */
 struct call_arena *call_arena_claim(struct call_arenas *arenas);
 void call_arena_release(struct call_arenas *arenas, struct call_arena *arena);
+
+/* A node of a queue of messages, its list_node in no list; NULL: no memory. */
+struct call_message *call_arenas_claim_message(struct call_arenas *arenas);
+void call_arenas_release_message(struct call_arenas *arenas, struct call_message *message);
 
 /* Copies a text; LULL_OK or LULL_RC_NOMEM. */
 int call_arena_set_method(struct call_arenas *arenas, struct call_arena *arena, const char *method);

@@ -33,7 +33,7 @@ void call_cancel(struct lull_call *call)
 
 void lull_call_cancel(struct lull_call *call)
 {
-    if (call == NULL || call->stage == CALL_OVER) {
+    if (call == NULL || (call->stage == CALL_OVER && !call_receive_is_holding(call))) {
         return;
     }
     if (call->stage == CALL_NEW) {

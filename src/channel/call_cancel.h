@@ -3,10 +3,10 @@
  * The commands that reach a call from outside its turn, and cancelling it.
  *
  * Decides: what a cancel means where a call stands: nothing on the wire for one that waits, RST_STREAM(CANCEL) for one that was
- * sent, nothing at all for one that is over. The public side is lull_call_cancel of lull/call.h.
+ * sent, no more messages for one that is over and has not been told of all. The public side is lull_call_cancel of lull/call.h.
  *
  * A command is a bit in lull_call.commands and the call's one task, posted in a turn and submitted to the inbox outside. So
- * that starts and cancels can be allowed on other threads one day, nothing else of the call is touched outside a turn.
+ * that starts and cancels can be allowed on other threads one day, these two touch nothing else of the call outside a turn.
  */
 #ifndef CHANNEL_CALL_CANCEL_H
 #define CHANNEL_CALL_CANCEL_H

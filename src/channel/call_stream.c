@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stream of a unary call. See call_stream.h.
+ * The stream of a call. See call_stream.h.
  *
  * The ops run with nghttp2 on the stack, so they record and post `work_task`, which judges. A status whose trailers were
  * parsed decides the call there and then: it leaves its lane, so that no expiry later in the turn, or in the next,
@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "base/strbuf.h"
 #include "channel/call.h"
+#include "channel/call_unary.h"
 #include "exec/executor.h"
 
 /* What HTTP/2 calls it when the application gives a stream up (RFC 9113 section 7). */
@@ -69,13 +70,20 @@ static void on_headers(struct h2_stream *stream, int http_status,
         return;
     }
     call_set_phase(call, LULL_PHASE_READING);
+    call_timeouts_on_byte(call);
+    call_send_commit(call);
     TRACE(&call->channel->trace, LULL_EVENT_CALL_HEADERS, call->id, ":status %d, %zu fields",
           http_status, headers->count);
-    if (!call->response.is_grpc) {
-        h2_stream_take_raw(stream);
-    }
     if (keep_metadata(call, &call->arena->headers, &view) != LULL_OK) {
         metadata_list_reset(&call->arena->headers);
+    }
+    if (!call->response.is_grpc) {
+        h2_stream_take_raw(stream);
+    } else if (http_status >= 0) {
+        call_receive_on_headers(call);
+    }
+    if (call_receive_has_some(call)) {
+        note(call);
     }
 }
 
@@ -88,11 +96,21 @@ static void on_message(struct h2_stream *stream, struct lull_slice message)
     }
     TRACE(&call->channel->trace, LULL_EVENT_CALL_MESSAGE, call->id, "%zu bytes", message.len);
     call->response.messages++;
-    if (call->response.messages == 1) {
-        call->message = message;
-    } else {
-        lull_slice_unref(message);
+    if (call->is_unary) {
+        call_unary_collect(call, message);
+        return;
     }
+    if (call_receive_push(call, message) != LULL_OK) {
+        call->response.is_out_of_memory = true;
+        note(call);
+    } else if (!call->receiving.is_paused) {
+        note(call);
+    }
+}
+
+static void on_data(struct h2_stream *stream)
+{
+    call_timeouts_on_byte(call_of(stream));
 }
 
 static void on_raw(struct h2_stream *stream, const uint8_t *bytes, size_t len)
@@ -113,6 +131,7 @@ static void on_trailers(struct h2_stream *stream, int http_status,
         return;
     }
     response_on_trailers(&call->response, http_status, &view);
+    call_send_commit(call);
     const struct lull_metadatum *message = lull_metadata_find(&view, "grpc-message", 0);
     if (message != NULL) {
         /* Without memory the code still counts. */
@@ -136,15 +155,35 @@ static void on_end_of_data(struct h2_stream *stream)
     note(call);
 }
 
+/* The request is out, as far as it has to be for the server to answer. */
+static void on_request_out(struct lull_call *call)
+{
+    call->is_sent = true;
+    call->bytes_read_at_sent = h2_transport_bytes_read(call->connection->transport);
+    if (call->phase == LULL_PHASE_SENDING) {
+        call_set_phase(call, LULL_PHASE_WAITING);
+    }
+    call_timeouts_on_request_out(call);
+}
+
 static void on_sent(struct h2_stream *stream, bool is_last)
 {
     struct lull_call *call = call_of(stream);
-    if (is_last && !call->is_sent && call->stage == CALL_OPEN) {
-        call->is_sent = true;
-        call->bytes_read_at_sent = h2_transport_bytes_read(call->connection->transport);
-        if (call->phase == LULL_PHASE_SENDING) {
-            call_set_phase(call, LULL_PHASE_WAITING);
-        }
+    if (call->stage != CALL_OPEN) {
+        return;
+    }
+    /* The first time it is the HEADERS: while the application still sends, the server may answer from here on (RULINGS 14). */
+    if (!call->is_sent && (is_last || !call->sending.is_half_closed)) {
+        on_request_out(call);
+    }
+    call_send_on_headers_sent(call);
+}
+
+static void on_writable(struct h2_stream *stream)
+{
+    struct lull_call *call = call_of(stream);
+    if (call_send_on_room(call)) {
+        note(call);
     }
 }
 
@@ -196,14 +235,17 @@ static const struct h2_stream_ops stream_ops = {
     .on_end_of_data = on_end_of_data,
     .on_sent = on_sent,
     .on_closed = on_closed,
+    .on_writable = on_writable,
+    .on_data = on_data,
 };
 
 /* ---- opening */
 
 static void prepare(struct lull_call *call, struct connection *connection)
 {
-    response_init(&call->response);
+    response_init(&call->response, call->is_unary);
     h2_stream_init(&call->stream, &stream_ops, call->max_recv_message_bytes);
+    call->stream.auto_consume = call->is_unary;
     call->connection = connection;
     call->is_sent = false;
     call->has_goaway = false;
@@ -213,19 +255,28 @@ static void prepare(struct lull_call *call, struct connection *connection)
 static void on_opened(struct lull_call *call, const struct connection *connection)
 {
     struct strbuf sb;
+    size_t waiting_bytes = call->sending.waiting_bytes;
     call->stage = CALL_OPEN;
     call->is_stream_open = true;
     call->has_stream_ref = true;
     call_hold(call);
     call->attempts = connection->subchannel->attempts - call->attempts_before;
-    deadline_on_attempt_started(&call->timeouts.deadline);
     call_set_phase(call, LULL_PHASE_SENDING);
     strbuf_init(&sb, call->arena->peer, sizeof(call->arena->peer));
     strbuf_add(&sb, h2_transport_peer(connection->transport)->text);
     const char *timeout = h2_transport_last_timeout(connection->transport);
     TRACE(&call->channel->trace, LULL_EVENT_CALL_SENT, call->id,
           "%s: stream %" PRId32 "%s%s, %zu bytes", call->arena->peer, call->stream.id,
-          *timeout != '\0' ? ", grpc-timeout " : "", timeout, call->request.len);
+          *timeout != '\0' ? ", grpc-timeout " : "", timeout, waiting_bytes);
+    if (call_send_on_opened(call) != LULL_OK) {
+        struct call_outcome outcome = {
+            .code = LULL_CODE_RESOURCE_EXHAUSTED,
+            .reason = LULL_REASON_INTERNAL,
+            .what = "no memory to send a message",
+            .http2_error = -1,
+        };
+        call_end(call, &outcome);
+    }
 }
 
 bool call_stream_open(struct lull_call *call, struct connection *connection)
@@ -244,9 +295,9 @@ bool call_stream_open(struct lull_call *call, struct connection *connection)
         .path = call->arena->method,
         .timeout_ns = call_timeouts_for_wire(call, left_ns),
         .metadata = &metadata,
-        .message = call->request,
     };
     prepare(call, connection);
+    call_send_fill(call, &request);
     switch (h2_transport_open(connection->transport, &call->stream, &request)) {
     case LULL_OK:
         on_opened(call, connection);
@@ -268,11 +319,18 @@ bool call_stream_open(struct lull_call *call, struct connection *connection)
 
 /* ---- judging */
 
+/* Nothing came, and the server did nothing with it. */
+static bool is_unseen(const struct response *r)
+{
+    return r->is_closed && !response_has_begun(r) &&
+           (r->end.kind == H2_END_UNPROCESSED || r->end.kind == H2_END_NOT_SENT);
+}
+
 /* The server did not see the call, or says that it did nothing with it: true when the call went back to the queue. */
 static bool retry(struct lull_call *call)
 {
     const struct response *r = &call->response;
-    if (!r->is_closed || response_has_begun(r)) {
+    if (!is_unseen(r) || call->sending.is_committed) {
         return false;
     }
     if (r->end.kind == H2_END_UNPROCESSED) {
@@ -280,7 +338,7 @@ static bool retry(struct lull_call *call)
             return false;
         }
         call->was_refused = true;
-    } else if (r->end.kind == H2_END_NOT_SENT) {
+    } else {
         if (call->retries == CALL_RETRIES_MAX) {
             struct call_outcome outcome = {
                 .code = LULL_CODE_INTERNAL,
@@ -293,13 +351,20 @@ static bool retry(struct lull_call *call)
             return true;
         }
         call->retries++;
-    } else {
-        return false;
     }
     h2_stream_fini(&call->stream);
     call->connection = NULL;
+    call_send_rewind(call);
+    call_timeouts_on_attempt_over(call);
     channel_enqueue(call->channel, call);
     return true;
+}
+
+bool call_stream_is_ending(const struct lull_call *call)
+{
+    const struct response *r = &call->response;
+    return call->stage == CALL_OPEN && response_is_decided(r) &&
+           (response_has_begun(r) || !r->is_closed);
 }
 
 void call_stream_judge(struct lull_call *call)
@@ -311,6 +376,9 @@ void call_stream_judge(struct lull_call *call)
     }
     strbuf_init(&sb, text, sizeof(text));
     struct verdict verdict = response_judge(&call->response, &sb);
+    if (call->sending.is_committed && is_unseen(&call->response)) {
+        strbuf_add(&sb, "; not sent elsewhere: more had been sent than is kept for that");
+    }
     struct call_outcome outcome = {
         .code = verdict.code,
         .reason = call->has_goaway && verdict.reason != LULL_REASON_SERVER ? LULL_REASON_GOAWAY
@@ -319,6 +387,7 @@ void call_stream_judge(struct lull_call *call)
         .sys_errno = call->response.is_closed ? call->response.end.sys_errno : 0,
         .http2_error = verdict.http2_error,
         .is_servers = verdict.is_servers,
+        .is_peers = true,
     };
     if (call->has_goaway && outcome.http2_error < 0 && call->response.end.has_code) {
         outcome.http2_error = (int64_t)call->response.end.code;

@@ -20,6 +20,9 @@ struct lull_call;
  */
 bool call_stream_open(struct lull_call *call, struct connection *connection);
 
+/* True when the response is decided, or the peer has gone, and the judgement is still to come. Also outside the context. */
+bool call_stream_is_ending(const struct lull_call *call);
+
 /* Judges what was recorded, if that is decided: the call ends, or goes back to the queue. From a task. */
 void call_stream_judge(struct lull_call *call);
 

@@ -10,7 +10,9 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "base/rc.h"
+#include "base/strbuf.h"
 #include "channel/call.h"
+#include "channel/channel_idle.h"
 #include "channel/options.h"
 #include "exec/executor.h"
 #include "lull/version.h"
@@ -47,6 +49,8 @@ void channel_leave(struct lull_channel *channel, bool had_to_enter)
 
 static void free_channel(struct lull_channel *channel)
 {
+    channel_watch_fini(channel);
+    channel_timeouts_stop(channel);
     call_arenas_fini(&channel->arenas);
     lull_recycler_free(channel->recycler);
     mem_release(channel->allocator, channel->target);
@@ -89,14 +93,19 @@ void channel_release(struct lull_channel *channel)
 
 /* ---- connectivity */
 
-static void set_state(struct lull_channel *channel, enum lull_state state, const char *why)
+void channel_set_state(struct lull_channel *channel, enum lull_state state, const char *why)
 {
+    struct strbuf sb;
     if (channel->state == state) {
         return;
     }
+    strbuf_init(&sb, channel->reason, sizeof(channel->reason));
+    strbuf_add(&sb, why);
     TRACE(&channel->trace, LULL_EVENT_STATE, 0, "%s -> %s: %s",
           lull_state_name((int)channel->state), lull_state_name((int)state), why);
     channel->state = state;
+    channel->state_at = lull_executor_now(channel->executor);
+    channel_watch_on_state(channel);
 }
 
 static struct lull_channel *channel_of(struct subchannel *subchannel)
@@ -108,32 +117,31 @@ static struct lull_channel *channel_of(struct subchannel *subchannel)
  * The channel's state from its subchannel's phase. TRANSIENT_FAILURE is sticky (gRFC A62): the attempts that follow do
  * not show until one succeeds, so that calls which do not want to wait fail at once while the server is away.
  */
-static void on_phase(struct subchannel *subchannel, enum subchannel_phase from)
+static void on_phase(struct subchannel *subchannel, const char *why)
 {
     struct lull_channel *channel = channel_of(subchannel);
     switch (subchannel->phase) {
     case SUBCHANNEL_IDLE:
-        set_state(channel, LULL_STATE_IDLE, "the connection takes no more calls");
+        channel_set_state(channel, LULL_STATE_IDLE, why);
         break;
     case SUBCHANNEL_SPACING:
     case SUBCHANNEL_DIALLING:
     case SUBCHANNEL_GREETING:
         if (channel->state != LULL_STATE_TRANSIENT_FAILURE) {
-            set_state(channel, LULL_STATE_CONNECTING, subchannel->addr.text);
+            channel_set_state(channel, LULL_STATE_CONNECTING, why);
         }
         break;
     case SUBCHANNEL_READY:
         channel->is_wanted = false;
-        set_state(channel, LULL_STATE_READY, subchannel->addr.text);
+        channel_set_state(channel, LULL_STATE_READY, why);
         break;
     case SUBCHANNEL_BACKOFF:
         channel->is_wanted = false;
-        set_state(channel, LULL_STATE_TRANSIENT_FAILURE, subchannel->last_failure.reason);
+        channel_set_state(channel, LULL_STATE_TRANSIENT_FAILURE, why);
         break;
     case SUBCHANNEL_CLOSED:
         break;
     }
-    (void)from;
     channel_queue_on_phase(channel);
 }
 
@@ -245,6 +253,8 @@ static int set_up_subchannel(struct lull_channel *channel, const struct addr *ad
         .random = channel->world.random,
         .trace = &channel->trace,
         .allocator = channel->allocator,
+        .keepalive_interval = &channel->keepalive_interval,
+        .tcp_keepalive = o->tcp_keepalive,
         .transport =
             {
                 .stream_window_bytes = o->stream_window_bytes,
@@ -253,6 +263,8 @@ static int set_up_subchannel(struct lull_channel *channel, const struct addr *ad
                 .scheme = "http",
                 .authority = channel->authority,
                 .user_agent = channel->user_agent,
+                .keepalive = {.timeout_ns = o->keepalive_timeout_ns,
+                              .without_calls = o->keepalive_without_calls},
             },
     };
     backoff_options_init(&options.backoff);
@@ -267,6 +279,12 @@ static int set_up_subchannel(struct lull_channel *channel, const struct addr *ad
     }
     bool had_to_enter = channel_enter(channel);
     int rc = subchannel_init(&channel->subchannel, &subchannel_ops, &options, addr);
+    if (rc == LULL_OK) {
+        rc = channel_idle_init(channel);
+        if (rc != LULL_OK) {
+            subchannel_close(&channel->subchannel);
+        }
+    }
     channel_leave(channel, had_to_enter);
     return rc;
 }
@@ -298,10 +316,15 @@ static struct lull_channel *make_channel(const struct lull_channel_options *opti
     channel->counters->allocations++;
     channel->refs = 1;
     channel->state = LULL_STATE_IDLE;
+    channel->state_at = lull_executor_now(executor);
+    lull_keepalive_interval_init(&channel->keepalive_interval, options->keepalive_time_ns,
+                                 options->allow_short_timers);
     list_init(&channel->calls);
     channel_queue_init(channel);
+    channel_watch_init(channel);
     lull_task_init(&channel->dead, run_dead);
     call_arenas_init(&channel->arenas, allocator, channel->counters);
+    channel_timeouts_start(channel);
     if (channel->world.random == NULL) {
         /* System calls are loop's and net's, so the seed is what differs anyway: when this is, and where the channel lies.
          * Jitter has to spread a fleet, not to keep a secret. */
@@ -372,12 +395,13 @@ static void close_now(struct lull_channel *channel)
     if (channel_is_closed(channel)) {
         return;
     }
-    set_state(channel, LULL_STATE_SHUTDOWN, "channel closed");
+    channel_set_state(channel, LULL_STATE_SHUTDOWN, "channel closed");
     LIST_FOR_EACH_SAFE(node, after, &channel->calls)
     {
         call_end(LIST_ENTRY(node, struct lull_call, in_calls), &outcome);
     }
     channel_queue_stop(channel);
+    channel_idle_stop(channel);
     subchannel_close(&channel->subchannel);
 }
 
@@ -419,6 +443,7 @@ enum lull_state lull_channel_state(struct lull_channel *channel, bool try_to_con
     if (try_to_connect && state == LULL_STATE_IDLE) {
         bool had_to_enter = channel_enter(channel);
         channel->is_wanted = true;
+        channel_idle_on_connect_asked(channel);
         subchannel_connect(&channel->subchannel);
         channel_leave(channel, had_to_enter);
     }

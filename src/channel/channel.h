@@ -16,10 +16,15 @@
 #include "channel/call_arena.h"
 #include "channel/subchannel.h"
 #include "channel/trace.h"
+#include "exec/refusal.h"
 #include "lull/channel.h"
+#include "lull/idle.h"
+#include "lull/keepalive.h"
 #include "lull/recycler.h"
 
 struct lull_call;
+
+#define CHANNEL_REASON_BYTES SUBCHANNEL_REASON_BYTES
 
 struct lull_channel {
     struct lull_channel_options options; /* in force */
@@ -35,14 +40,32 @@ struct lull_channel {
 
     struct subchannel subchannel;
     enum lull_state state;
+    struct lull_instant state_at;      /* since when; the channel's birth at first */
+    char reason[CHANNEL_REASON_BYTES]; /* of the last transition */
     bool
         is_wanted; /* the application asked for a connection, and has neither got it nor a failure */
 
-    struct list_node calls; /* those that are not over, in the order of their ids */
+    /* channel_idle.c */
+    struct lull_idle idle;             /* which counts the calls */
+    struct lull_rescheduler idle_wake; /* the one timer of idle mode */
+    struct lull_task trim;
+    bool is_trim_held;
+
+    struct lull_keepalive_interval keepalive_interval; /* outlives connections and idle mode */
+
+    /* channel_watch.c */
+    struct list_node watches;
+    struct lull_task tell_watches;
+    bool is_tell_held;
+    uint64_t last_watch;
+
+    struct refusal_watch refusal; /* call_timeouts.c's */
+
+    struct list_node calls; /* those whose end has not been told, in the order of their ids */
     struct list_node queue; /* of these, the ones without a stream */
+    bool is_queue_unsorted; /* calls came back to it that are older than others in it */
     uint32_t
-        waiting_calls;   /* created, without a stream and not over: what max_queued_calls limits */
-    uint32_t live_calls; /* created and `done` has not returned: what idle mode will count */
+        waiting_calls; /* created, without a stream and not over: what max_queued_calls limits */
     uint64_t last_call_id;
     struct lull_recycler *recycler; /* of calls */
     struct call_arenas arenas;
@@ -64,10 +87,23 @@ void channel_leave(struct lull_channel *channel, bool had_to_enter);
 void channel_hold(struct lull_channel *channel);
 void channel_release(struct lull_channel *channel);
 
+/* In context; nghttp2 may be on the stack. `why` is copied. */
+void channel_set_state(struct lull_channel *channel, enum lull_state state, const char *why);
+
 static inline bool channel_is_closed(const struct lull_channel *channel)
 {
     return channel->state == LULL_STATE_SHUTDOWN;
 }
+
+/* ---- channel_watch.c */
+
+void channel_watch_init(struct lull_channel *channel);
+
+/* The channel is freed: what is still registered is forgotten. */
+void channel_watch_fini(struct lull_channel *channel);
+
+/* The state changed: who waits for that is told from a task. */
+void channel_watch_on_state(struct lull_channel *channel);
 
 /* ---- channel_queue.c */
 
@@ -85,7 +121,9 @@ void channel_queue_stop(struct lull_channel *channel);
 void channel_queue_on_phase(struct lull_channel *channel);
 void channel_queue_on_attempt_failed(struct lull_channel *channel);
 
-/* How many calls are before this one. */
+/* How many calls are before this one, as the queue stands; counted no further than this, for many may ask in one turn. */
+#define CHANNEL_QUEUE_COUNTED ((size_t)1000)
+
 size_t channel_queue_before(const struct lull_channel *channel, const struct lull_call *call);
 
 #endif

@@ -32,20 +32,60 @@ static struct lull_call *call_of(struct list_node *node)
     return LIST_ENTRY(node, struct lull_call, in_queue);
 }
 
-/* By id: a call that comes back goes before those that came after it, several keep their order. */
+/*
+ * By id: a call that comes back goes before those that came after it. One GOAWAY can send back all calls of a connection at
+ * once, in any order, so they are put behind and the queue is sorted when the order is next asked for.
+ */
 static void insert(struct lull_channel *channel, struct lull_call *call)
 {
     struct list_node *last = list_last(&channel->queue);
-    if (last == NULL || call_of(last)->id < call->id) {
-        list_push_back(&channel->queue, &call->in_queue);
+    if (last != NULL && call_of(last)->id > call->id) {
+        channel->is_queue_unsorted = true;
+    }
+    list_push_back(&channel->queue, &call->in_queue);
+}
+
+/* Merges two runs that are linked by `next` alone and end in NULL. */
+static struct list_node *merge(struct list_node *a, struct list_node *b)
+{
+    struct list_node head = {NULL, NULL};
+    struct list_node *tail = &head;
+    while (a != NULL && b != NULL) {
+        struct list_node **least = call_of(b)->id < call_of(a)->id ? &b : &a;
+        tail->next = *least;
+        tail = *least;
+        *least = tail->next;
+    }
+    tail->next = a != NULL ? a : b;
+    return head.next;
+}
+
+/* Merge sort: runs[i] is empty or has 2^i calls. */
+static void sort_queue(struct lull_channel *channel)
+{
+    struct list_node *runs[33] = {NULL};
+    struct list_node *sorted = NULL;
+    struct list_node *node;
+    if (!channel->is_queue_unsorted) {
         return;
     }
-    LIST_FOR_EACH(node, &channel->queue)
-    {
-        if (call_of(node)->id > call->id) {
-            list_insert_before(node, &call->in_queue);
-            return;
+    channel->is_queue_unsorted = false;
+    while ((node = list_pop_front(&channel->queue)) != NULL) {
+        size_t i = 0;
+        node->next = NULL;
+        for (; runs[i] != NULL; i++) {
+            node = merge(runs[i], node);
+            runs[i] = NULL;
         }
+        runs[i] = node;
+    }
+    for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++) {
+        sorted = merge(runs[i], sorted);
+    }
+    while (sorted != NULL) {
+        node = sorted;
+        sorted = node->next;
+        list_push_back(&channel->queue, node);
     }
 }
 
@@ -70,7 +110,7 @@ size_t channel_queue_before(const struct lull_channel *channel, const struct lul
 {
     size_t before = 0;
     const struct list_node *node = channel->queue.next;
-    while (node != &channel->queue && node != &call->in_queue) {
+    while (node != &channel->queue && node != &call->in_queue && before < CHANNEL_QUEUE_COUNTED) {
         node = node->next;
         before++;
     }
@@ -99,6 +139,7 @@ static void pump_in_next_turn(struct lull_channel *channel)
 static void open_streams(struct lull_channel *channel)
 {
     struct list_node *node;
+    sort_queue(channel);
     while ((node = list_first(&channel->queue)) != NULL) {
         struct lull_call *call = call_of(node);
         struct connection *connection = subchannel_ready_connection(&channel->subchannel);
@@ -185,6 +226,7 @@ void channel_queue_on_phase(struct lull_channel *channel)
 
 void channel_queue_on_attempt_failed(struct lull_channel *channel)
 {
+    sort_queue(channel);
     LIST_FOR_EACH_SAFE(node, after, &channel->queue)
     {
         if (!call_of(node)->wait_for_ready) {

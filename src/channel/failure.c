@@ -94,6 +94,15 @@ static void add_attempts(struct strbuf *sb, const struct failure_facts *facts)
     strbuf_add(sb, ")");
 }
 
+/* ": nothing came for 5 s, read timeout 5 s" */
+static void add_silence(struct strbuf *sb, const struct failure_facts *facts)
+{
+    strbuf_add(sb, ": nothing came for ");
+    strbuf_duration(sb, facts->quiet_ns);
+    strbuf_add(sb, ", read timeout ");
+    strbuf_duration(sb, facts->window_ns);
+}
+
 static void add_message(struct strbuf *sb, const struct failure_facts *facts)
 {
     if (facts->what != NULL) {
@@ -108,6 +117,9 @@ static void add_message(struct strbuf *sb, const struct failure_facts *facts)
         }
         add_where(sb, facts);
         add_attempts(sb, facts);
+    }
+    if (facts->reason == LULL_REASON_READ_TIMEOUT) {
+        add_silence(sb, facts);
     }
     if (facts->what == NULL &&
         (facts->phase == LULL_PHASE_WAITING || facts->phase == LULL_PHASE_READING)) {

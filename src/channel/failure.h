@@ -35,6 +35,8 @@ struct failure_facts {
     int64_t elapsed_ns;
     const int64_t *phase_ns; /* LULL_PHASE_COUNT of them */
     uint64_t bytes_read;
+    int64_t window_ns; /* LULL_REASON_READ_TIMEOUT: the read timeout, and how long nothing came */
+    int64_t quiet_ns;
     int64_t next_attempt_after_ns;
 };
 

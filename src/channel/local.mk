@@ -2,13 +2,23 @@ liblull_core_la_SOURCES += \
 	src/channel/call.c src/channel/call.h \
 	src/channel/call_arena.c src/channel/call_arena.h \
 	src/channel/call_cancel.c src/channel/call_cancel.h \
+	src/channel/call_messages.c src/channel/call_messages.h \
+	src/channel/call_receive.c src/channel/call_receive.h \
+	src/channel/call_send.c src/channel/call_send.h \
+	src/channel/call_start.c src/channel/call_start.h \
 	src/channel/call_stream.c src/channel/call_stream.h \
 	src/channel/call_timeouts.c src/channel/call_timeouts.h \
+	src/channel/call_unary.c src/channel/call_unary.h \
 	src/channel/channel.c src/channel/channel.h \
+	src/channel/channel_idle.c src/channel/channel_idle.h \
+	src/channel/channel_ping.c \
 	src/channel/channel_queue.c \
+	src/channel/channel_stats.c \
+	src/channel/channel_watch.c \
 	src/channel/failure.c src/channel/failure.h \
 	src/channel/options.c src/channel/options.h \
 	src/channel/response.c src/channel/response.h \
 	src/channel/subchannel.c src/channel/subchannel.h \
+	src/channel/subchannel_pings.c \
 	src/channel/trace.c src/channel/trace.h \
 	src/channel/version.c

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "base/rc.h"
+#include "lull/idle.h"
+#include "lull/keepalive.h"
 
 /* RFC 9113 section 6.9.1: windows end at 2^31-1. */
 #define WINDOW_MAX ((uint32_t)INT32_MAX)
@@ -23,6 +25,11 @@ void lull_channel_options_init(struct lull_channel_options *options)
     options->backoff_max_ns = 120 * LULL_SECOND;
     options->backoff_multiplier = 1.6;
     options->backoff_jitter = 0.2;
+    options->idle_timeout_ns = LULL_IDLE_TIMEOUT_DEFAULT_NS;
+    options->keepalive_time_ns = LULL_NEVER;
+    options->keepalive_timeout_ns = LULL_KEEPALIVE_TIMEOUT_DEFAULT_NS;
+    options->read_timeout_ns = LULL_NEVER;
+    options->tcp_keepalive = true;
     options->max_recv_message_bytes = UINT32_C(4) * 1024 * 1024;
     options->max_send_message_bytes = (uint32_t)INT32_MAX;
     options->max_metadata_bytes = 16 * 1024;
@@ -85,6 +92,33 @@ static int resolve_times(struct lull_channel_options *out, struct lull_error *er
     return rc_ok(error);
 }
 
+/* The same for what can be switched off: 0 is as good as LULL_NEVER. */
+static bool clamp_switchable(int64_t *value, int64_t floor_ns)
+{
+    if (*value == 0) {
+        *value = LULL_NEVER;
+    }
+    return clamp_duration(value, floor_ns);
+}
+
+static int resolve_silences(struct lull_channel_options *out, struct lull_error *error)
+{
+    bool is_short = out->allow_short_timers;
+    if (!clamp_switchable(&out->idle_timeout_ns, is_short ? 1 : LULL_IDLE_TIMEOUT_MIN_NS)) {
+        return rc_fail(error, LULL_RC_INVALID, "option idle_timeout_ns is negative");
+    }
+    if (!clamp_switchable(&out->keepalive_time_ns, is_short ? 1 : LULL_KEEPALIVE_TIME_MIN_NS)) {
+        return rc_fail(error, LULL_RC_INVALID, "option keepalive_time_ns is negative");
+    }
+    if (!clamp_duration(&out->keepalive_timeout_ns, is_short ? 1 : LULL_KEEPALIVE_TIMEOUT_MIN_NS)) {
+        return rc_fail(error, LULL_RC_INVALID, "option keepalive_timeout_ns is negative");
+    }
+    if (!clamp_switchable(&out->read_timeout_ns, 1)) {
+        return rc_fail(error, LULL_RC_INVALID, "option read_timeout_ns is negative");
+    }
+    return rc_ok(error);
+}
+
 static int resolve_sizes(struct lull_channel_options *out, struct lull_error *error)
 {
     if (out->stream_window_bytes > WINDOW_MAX) {
@@ -117,6 +151,9 @@ int options_resolve(const struct lull_channel_options *given, struct lull_channe
     }
     *out = *given;
     int rc = resolve_times(out, error);
+    if (rc == LULL_OK) {
+        rc = resolve_silences(out, error);
+    }
     if (rc == LULL_OK) {
         rc = resolve_sizes(out, error);
     }

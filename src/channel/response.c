@@ -16,9 +16,10 @@ static char lowered(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-void response_init(struct response *response)
+void response_init(struct response *response, bool is_unary)
 {
     memset(response, 0, sizeof(*response));
+    response->is_unary = is_unary;
     response->http_status = -1;
     response->grpc_status = LULL_CODE_UNKNOWN;
 }
@@ -98,13 +99,14 @@ bool response_has_begun(const struct response *response)
 bool response_is_decided(const struct response *response)
 {
     const struct response *r = response;
-    if (r->is_closed || r->is_doubled || r->has_end_of_data || r->raw_len == sizeof(r->raw)) {
+    if (r->is_closed || r->is_doubled || r->has_end_of_data || r->is_out_of_memory ||
+        r->raw_len == sizeof(r->raw)) {
         return true;
     }
-    /* OK without a message may be one that was cut. The end of the stream, which is about to come, knows. */
-    bool is_empty_ok =
-        r->has_headers && r->has_grpc_status && r->grpc_status == LULL_CODE_OK && r->messages == 0;
-    return r->has_trailers && !(is_empty_ok && r->is_grpc && r->http_status >= 0);
+    /* OK where a message is missing, or may be, may be one that was cut. The end of the stream, which is about to come, knows. */
+    bool may_be_cut = r->has_headers && r->has_grpc_status && r->grpc_status == LULL_CODE_OK &&
+                      (r->messages == 0 || !r->is_unary);
+    return r->has_trailers && !(may_be_cut && r->is_grpc && r->http_status >= 0);
 }
 
 bool response_has_verdict_of_server(const struct response *response)
@@ -141,7 +143,7 @@ static struct verdict judge_http(const struct response *r, struct strbuf *text)
     return verdict_of(status_from_http(r->http_status), LULL_REASON_HTTP);
 }
 
-static struct verdict judge_unary(const struct response *r, struct strbuf *text)
+static struct verdict judge_status(const struct response *r, struct strbuf *text)
 {
     if (r->grpc_status != LULL_CODE_OK) {
         struct verdict v = verdict_of(r->grpc_status, LULL_REASON_SERVER);
@@ -157,7 +159,7 @@ static struct verdict judge_unary(const struct response *r, struct strbuf *text)
         strbuf_printf(text, "status OK, but %s", r->end.text);
         return verdict_of(LULL_CODE_INTERNAL, LULL_REASON_PROTOCOL);
     }
-    if (r->messages != 1) {
+    if (r->is_unary && r->messages != 1) {
         strbuf_printf(text, "status OK with %" PRIu32 " messages, where a unary call has one",
                       r->messages);
         return verdict_of(LULL_CODE_INTERNAL, LULL_REASON_PROTOCOL);
@@ -180,7 +182,7 @@ static struct verdict judge_trailers(const struct response *r, struct strbuf *te
         return judge_http(r, text);
     }
     if (r->has_grpc_status) {
-        return judge_unary(r, text);
+        return judge_status(r, text);
     }
     if (!r->has_headers) {
         return judge_http(r, text);
@@ -213,7 +215,8 @@ static struct verdict judge_end(const struct response *r, struct strbuf *text)
         break;
     case H2_END_NOT_SENT:
     case H2_END_TRANSPORT:
-        v = verdict_of(LULL_CODE_UNAVAILABLE, LULL_REASON_TRANSPORT);
+        v = verdict_of(LULL_CODE_UNAVAILABLE,
+                       r->end.is_peer_dead ? LULL_REASON_KEEPALIVE : LULL_REASON_TRANSPORT);
         strbuf_add(text, r->end.text[0] != '\0' ? r->end.text : "the connection was lost");
         break;
     case H2_END_PROTOCOL:
@@ -229,6 +232,10 @@ static struct verdict judge_end(const struct response *r, struct strbuf *text)
 struct verdict response_judge(const struct response *response, struct strbuf *text)
 {
     const struct response *r = response;
+    if (r->is_out_of_memory) {
+        strbuf_add(text, "no memory for a message");
+        return verdict_of(LULL_CODE_RESOURCE_EXHAUSTED, LULL_REASON_INTERNAL);
+    }
     if (r->is_doubled) {
         strbuf_add(text, "the server sent headers twice");
         return verdict_of(LULL_CODE_INTERNAL, LULL_REASON_PROTOCOL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which status the shape of a unary response is (BEHAVIOUR 2.13; RULINGS 19-21; grpc/doc/PROTOCOL-HTTP2.md,
+ * Which status the shape of a response is (BEHAVIOUR 2.13; RULINGS 19-21; grpc/doc/PROTOCOL-HTTP2.md,
  * Responses).
  *
  * Decides: from what came of a response, whether the call is over and how it ended. Called by call_stream.c, which
@@ -26,12 +26,14 @@
 
 /* What came, as far as it matters for the status. */
 struct response {
-    int http_status;      /* of the first header block; -1: it had no `:status` */
-    bool has_headers;     /* a header block that was not the last one */
-    bool is_doubled;      /* a second one */
-    bool has_trailers;    /* the header block with END_STREAM */
-    bool has_end_of_data; /* END_STREAM on DATA */
-    bool is_closed;       /* the stream is over, `end` says why */
+    int http_status;       /* of the first header block; -1: it had no `:status` */
+    bool has_headers;      /* a header block that was not the last one */
+    bool is_doubled;       /* a second one */
+    bool has_trailers;     /* the header block with END_STREAM */
+    bool has_end_of_data;  /* END_STREAM on DATA */
+    bool is_closed;        /* the stream is over, `end` says why */
+    bool is_unary;         /* OK means one message */
+    bool is_out_of_memory; /* a message was lost here */
     bool has_content_type;
     bool is_grpc; /* the content-type is */
     bool has_grpc_status;
@@ -54,7 +56,7 @@ struct verdict {
 };
 
 /* Before the first byte. */
-void response_init(struct response *response);
+void response_init(struct response *response, bool is_unary);
 
 /* Takes what matters from a header block. */
 void response_on_headers(struct response *response, int http_status,

@@ -24,12 +24,11 @@ const char *subchannel_phase_name(enum subchannel_phase phase)
     return names[phase];
 }
 
-static void set_phase(struct subchannel *sub, enum subchannel_phase phase)
+static void set_phase(struct subchannel *sub, enum subchannel_phase phase, const char *why)
 {
-    enum subchannel_phase from = sub->phase;
-    if (from != phase) {
+    if (sub->phase != phase) {
         sub->phase = phase;
-        sub->ops->on_phase(sub, from);
+        sub->ops->on_phase(sub, why);
     }
 }
 
@@ -72,7 +71,7 @@ static void fail_attempt(struct subchannel *sub, int sys_errno, const char *reas
                    "%s attempt %" PRIu32 ": %s; next in %s", sub->addr.text, sub->attempts, reason,
                    next);
     }
-    set_phase(sub, SUBCHANNEL_BACKOFF);
+    set_phase(sub, SUBCHANNEL_BACKOFF, sub->last_failure.reason);
     sub->ops->on_attempt_failed(sub);
 }
 
@@ -113,8 +112,9 @@ static void on_settings(struct h2_transport *transport)
     /* A connection that is up needs no timer: what is armed would only wake a sleeping machine. */
     lull_rescheduler_disarm(&sub->timer);
     set_failure(sub, 0, "");
+    sub->history.connections_made++;
     TRACE(sub->options.trace, LULL_EVENT_SETTINGS, 0, "%s", sub->addr.text);
-    set_phase(sub, SUBCHANNEL_READY);
+    set_phase(sub, SUBCHANNEL_READY, sub->addr.text);
     sub->ops->on_capacity(sub);
 }
 
@@ -134,10 +134,13 @@ static void on_goaway(struct h2_transport *transport, uint32_t code, int32_t las
     strbuf_add(&sb, ")");
     TRACE(sub->options.trace, LULL_EVENT_GOAWAY, 0, "%s: %s, last stream %" PRId32, sub->addr.text,
           connection->goaway_text, last_stream_id);
+    if (lull_keepalive_is_too_many_pings(code, debug, debug_len)) {
+        subchannel_on_too_many_pings(connection);
+    }
     /* Before SETTINGS it is a failed attempt, which on_closed will tell. */
     if (connection == sub->current && sub->phase == SUBCHANNEL_READY) {
         sub->current = NULL;
-        set_phase(sub, SUBCHANNEL_IDLE);
+        set_phase(sub, SUBCHANNEL_IDLE, connection->goaway_text);
     }
 }
 
@@ -151,7 +154,7 @@ static void on_capacity(struct h2_transport *transport)
 
 static void on_read(struct h2_transport *transport, struct lull_instant now)
 {
-    /* Keepalive's place: it will be told that the peer lives. */
+    /* Life is the transport's own affair (h2/keepalive_glue). */
     (void)transport;
     (void)now;
 }
@@ -162,6 +165,10 @@ static void on_transport_closed(struct h2_transport *transport, const struct h2_
     struct subchannel *sub = connection->subchannel;
     bool was_current = connection == sub->current;
     list_remove(&connection->link);
+    subchannel_keep_pings(connection);
+    if (!end->before_settings && end->kind != H2_LOST_LOCAL) {
+        sub->history.connections_lost++;
+    }
     mem_release(sub->options.allocator, connection);
     if (was_current) {
         sub->current = NULL;
@@ -170,7 +177,7 @@ static void on_transport_closed(struct h2_transport *transport, const struct h2_
         } else if (sub->phase == SUBCHANNEL_READY) {
             TRACE(sub->options.trace, LULL_EVENT_LOST, 0, "%s: %s", sub->addr.text, end->text);
             set_failure(sub, end->sys_errno, end->text);
-            set_phase(sub, SUBCHANNEL_IDLE);
+            set_phase(sub, SUBCHANNEL_IDLE, end->text);
         }
     }
     sub->ops->on_connection_gone(sub);
@@ -195,9 +202,14 @@ static void greet(struct subchannel *sub)
         return;
     }
     executor_counters(sub->options.executor)->allocations++;
+    struct h2_transport_options options = sub->options.transport;
     connection->subchannel = sub;
-    if (h2_transport_new(sub->options.executor, sub->dialled, &sub->options.transport,
-                         &transport_ops, connection, &connection->transport) != LULL_OK) {
+    connection->keepalive_time_ns = lull_keepalive_interval_ns(
+        sub->options.keepalive_interval, lull_executor_now(sub->options.executor));
+    options.keepalive.time_ns = connection->keepalive_time_ns;
+    options.keepalive.is_system_off = !sub->options.tcp_keepalive;
+    if (h2_transport_new(sub->options.executor, sub->dialled, &options, &transport_ops, connection,
+                         &connection->transport) != LULL_OK) {
         mem_release(sub->options.allocator, connection);
         fail_attempt(sub, 0, "no memory for a connection");
         return;
@@ -205,8 +217,9 @@ static void greet(struct subchannel *sub)
     sub->dialled = NULL;
     sub->current = connection;
     list_push_back(&sub->connections, &connection->link);
+    subchannel_watch_pings(connection);
     TRACE(sub->options.trace, LULL_EVENT_CONNECTED, 0, "%s", sub->addr.text);
-    set_phase(sub, SUBCHANNEL_GREETING);
+    set_phase(sub, SUBCHANNEL_GREETING, sub->addr.text);
 }
 
 static void on_dialled_ready(struct endpoint *endpoint, unsigned ready)
@@ -235,7 +248,7 @@ static void start_attempt(struct subchannel *sub, struct lull_instant now)
     sub->attempts++;
     sub->attempt_at = now;
     lull_rescheduler_set(&sub->timer, limit_at);
-    set_phase(sub, SUBCHANNEL_DIALLING);
+    set_phase(sub, SUBCHANNEL_DIALLING, sub->addr.text);
     TRACE(sub->options.trace, LULL_EVENT_DIAL, 0, "%s attempt %" PRIu32, sub->addr.text,
           sub->attempts);
 
@@ -248,6 +261,10 @@ static void start_attempt(struct subchannel *sub, struct lull_instant now)
     }
     sub->dialled->owner = sub;
     sub->dialled->on_ready = on_dialled_ready;
+    if (!sub->options.tcp_keepalive) {
+        /* Best effort, as switching it on is. */
+        (void)endpoint_system_keepalive(sub->dialled, false);
+    }
     err = endpoint_want(sub->dialled, LULL_WANT_WRITE);
     if (err != 0) {
         fail_attempt_errno(sub, err);
@@ -260,7 +277,7 @@ static void timer_expired(struct lull_rescheduler *timer, struct lull_instant no
     switch (sub->phase) {
     case SUBCHANNEL_SPACING:
         if (!sub->ops->is_wanted(sub)) {
-            set_phase(sub, SUBCHANNEL_IDLE);
+            set_phase(sub, SUBCHANNEL_IDLE, "nobody waits for a connection any more");
             break;
         }
         start_attempt(sub, now);
@@ -290,6 +307,7 @@ int subchannel_init(struct subchannel *subchannel, const struct subchannel_ops *
     subchannel->next_at = lull_at(LULL_NEVER);
     backoff_init(&subchannel->backoff, &options->backoff);
     list_init(&subchannel->connections);
+    subchannel_pings_init(subchannel);
     return lull_rescheduler_init(&subchannel->timer, options->executor, timer_expired);
 }
 
@@ -303,7 +321,7 @@ void subchannel_connect(struct subchannel *subchannel)
     if (lull_instant_before(now, at)) {
         subchannel->next_at = at;
         lull_rescheduler_set(&subchannel->timer, at);
-        set_phase(subchannel, SUBCHANNEL_SPACING);
+        set_phase(subchannel, SUBCHANNEL_SPACING, subchannel->addr.text);
         return;
     }
     start_attempt(subchannel, now);
@@ -346,7 +364,29 @@ void subchannel_retire(struct subchannel *subchannel)
     }
     subchannel->current = NULL;
     h2_transport_drain(connection->transport);
-    set_phase(subchannel, SUBCHANNEL_IDLE);
+    set_phase(subchannel, SUBCHANNEL_IDLE, "the connection takes no more calls");
+}
+
+void subchannel_fall_idle(struct subchannel *subchannel, const char *why)
+{
+    if (subchannel->phase == SUBCHANNEL_CLOSED) {
+        return;
+    }
+    lull_rescheduler_disarm(&subchannel->timer);
+    subchannel->next_at = lull_at(LULL_NEVER);
+    (void)backoff_reset(&subchannel->backoff, lull_executor_now(subchannel->options.executor));
+    set_failure(subchannel, 0, "");
+    drop_current(subchannel, NULL);
+    LIST_FOR_EACH_SAFE(node, after, &subchannel->connections)
+    {
+        struct h2_transport *transport = LIST_ENTRY(node, struct connection, link)->transport;
+        if (h2_transport_streams(transport) == 0) {
+            h2_transport_close(transport, 0, why);
+        } else {
+            h2_transport_drain(transport);
+        }
+    }
+    set_phase(subchannel, SUBCHANNEL_IDLE, why);
 }
 
 void subchannel_on_call_completed(struct subchannel *subchannel,

@@ -14,7 +14,9 @@
 
 #include "base/list.h"
 #include "channel/trace.h"
+#include "h2/ping.h"
 #include "h2/transport.h"
+#include "lull/keepalive.h"
 #include "lull/rescheduler.h"
 #include "net/dial.h"
 #include "policy/backoff.h"
@@ -40,13 +42,14 @@ struct connection {
     struct list_node link; /* in the subchannel's connections */
     struct subchannel *subchannel;
     struct h2_transport *transport;
+    int64_t keepalive_time_ns; /* what it was made with */
     bool has_goaway;
     char goaway_text[CONNECTION_GOAWAY_BYTES]; /* "GOAWAY(NO_ERROR, "debug")" */
 };
 
 struct subchannel_ops {
-    /* The phase changed; `from` is what it was. */
-    void (*on_phase)(struct subchannel *subchannel, enum subchannel_phase from);
+    /* The phase changed; `why` is for people, and borrowed. */
+    void (*on_phase)(struct subchannel *subchannel, const char *why);
     /* An attempt failed (last_failure says why) and the phase is BACKOFF; told after on_phase. */
     void (*on_attempt_failed)(struct subchannel *subchannel);
     /* Streams may be opened, perhaps with nghttp2 on the stack: post, do not open. */
@@ -65,14 +68,23 @@ struct subchannel_options {
     struct lull_random *random;
     const struct trace *trace;
     const struct lull_allocator *allocator;
+    struct lull_keepalive_interval *keepalive_interval; /* the channel's: it outlives connections */
+    bool tcp_keepalive;
     struct backoff_options backoff;
-    struct h2_transport_options transport;
+    struct h2_transport_options transport; /* keepalive.time_ns is the interval's affair */
 };
 
 /* Why the last attempt failed, or the last connection ended. */
 struct subchannel_failure {
     int sys_errno;
     char reason[SUBCHANNEL_REASON_BYTES]; /* "" when there is nothing to tell, as when READY */
+};
+
+/* What has been, for people who ask. */
+struct subchannel_history {
+    uint64_t connections_made;  /* that became READY */
+    uint64_t connections_lost;  /* of these, those that we did not end */
+    struct h2_ping_stats pings; /* of the connections that are gone */
 };
 
 struct subchannel {
@@ -90,6 +102,7 @@ struct subchannel {
     struct connection *current;   /* while GREETING and READY */
     struct list_node connections; /* current, and those that drain or close */
     struct subchannel_failure last_failure;
+    struct subchannel_history history;
 };
 
 /* LULL_OK or LULL_RC_NOMEM. */
@@ -108,6 +121,13 @@ void subchannel_close(struct subchannel *subchannel);
 /* The connection takes no more streams for a reason of ours (ids used up): it drains, and the phase is IDLE. */
 void subchannel_retire(struct subchannel *subchannel);
 
+/*
+ * The channel falls idle (RULINGS 3-5): an attempt is given up, the timer leaves the queue, waits and errors are forgotten (the
+ * spacing is not: it guards the server). Connections without streams close in this turn, those with streams when the last one has
+ * ended. The phase is IDLE, for the reason `why`. Not with nghttp2 on the stack.
+ */
+void subchannel_fall_idle(struct subchannel *subchannel, const char *why);
+
 /* A call on one of the connections ended with a status of the server's. */
 void subchannel_on_call_completed(struct subchannel *subchannel,
                                   const struct connection *connection);
@@ -125,5 +145,21 @@ int64_t subchannel_next_attempt_after(const struct subchannel *subchannel, struc
 bool subchannel_is_gone(const struct subchannel *subchannel);
 
 const char *subchannel_phase_name(enum subchannel_phase phase);
+
+/* ---- subchannel_pings.c */
+
+void subchannel_pings_init(struct subchannel *subchannel);
+
+/* PINGs that go out and are answered become events, if anybody listens. */
+void subchannel_watch_pings(const struct connection *connection);
+
+/* The server counts pings and has had enough: later connections ask half as often (gRFC A8). */
+void subchannel_on_too_many_pings(const struct connection *connection);
+
+/* The connection is going: what its pings did is added to the history. */
+void subchannel_keep_pings(const struct connection *connection);
+
+/* The pings of all connections that there were, and are. */
+void subchannel_ping_stats(const struct subchannel *subchannel, struct h2_ping_stats *out);
 
 #endif

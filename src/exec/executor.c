@@ -53,6 +53,7 @@ int lull_executor_new(const struct lull_executor_options *options, struct lull_e
     task_queue_init(&executor->dead);
     timerq_init(&executor->timers, executor->allocator, &executor->counters);
     lanes_init(&executor->lanes, executor);
+    list_init(&executor->refusal_watches);
     *out = executor;
     return LULL_OK;
 }

@@ -49,7 +49,7 @@ void executor_set_loop(struct lull_executor *executor, struct lull_loop *loop);
 struct lull_loop *executor_loop(const struct lull_executor *executor);
 void executor_on_alarm_gone(struct lull_executor *executor);
 
-/* True while the alarm that was last asked for stands refused. Where RULINGS 18's "fails once" will hang. */
+/* True while the alarm that was last asked for stands refused. exec/refusal.h tells those who counted on it. */
 bool executor_is_alarm_refused(const struct lull_executor *executor);
 
 /*

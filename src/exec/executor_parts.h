@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "exec/executor.h"
+#include "base/list.h"
 #include "exec/inbox.h"
 #include "exec/lane.h"
 #include "exec/task_queue.h"
@@ -48,6 +49,7 @@ struct lull_executor {
     bool is_asking_alarm;         /* inside loop->ops->alarm */
     bool is_alarm_lost;           /* it was used up before it returned */
     bool is_alarm_refused;        /* the last one asked for was refused */
+    struct list_node refusal_watches; /* who is told of that */
     bool is_loop_silent; /* it never says when it sleeps: take it for asleep between turns */
 
     struct lull_clock *clock;
@@ -88,6 +90,9 @@ bool executor_has_work(struct lull_executor *executor);
 
 /* exec/turn.c: runs the queued frees, and those that they queue. */
 void executor_run_dead(struct lull_executor *executor);
+
+/* exec/turn.c: the tail of a turn, for what came after its flush. */
+void executor_run_rest(struct lull_executor *executor);
 
 /* exec/alarm.c: a turn begins; the alarm that brought it, or that is overdue, stands no more. */
 void executor_alarm_on_turn(struct lull_executor *executor, struct lull_instant now);

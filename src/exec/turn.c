@@ -9,6 +9,7 @@
 #include "exec/executor.h"
 
 #include "exec/executor_parts.h"
+#include "exec/refusal.h"
 
 /*
  * Everything that was submitted before this moment, whatever the budget: the commands are heard
@@ -86,6 +87,15 @@ void executor_run_dead(struct lull_executor *executor)
     }
 }
 
+void executor_run_rest(struct lull_executor *executor)
+{
+    run_tasks(executor);
+    run_snapshot(executor, &executor->flushes);
+    run_tasks(executor); /* from writes that failed */
+    run_snapshot(executor, &executor->flushes);
+    executor_run_dead(executor);
+}
+
 /* The phases; in context. */
 static void run_phases(struct lull_executor *executor)
 {
@@ -93,11 +103,7 @@ static void run_phases(struct lull_executor *executor)
     run_snapshot(executor, &executor->ready);
     run_tasks(executor);
     run_due(executor);
-    run_tasks(executor);
-    run_snapshot(executor, &executor->flushes);
-    run_tasks(executor); /* from writes that failed */
-    run_snapshot(executor, &executor->flushes);
-    executor_run_dead(executor);
+    executor_run_rest(executor);
 }
 
 /* The turn of an executor that has just been claimed. */
@@ -110,6 +116,7 @@ static void run_claimed(struct lull_executor *executor, struct lull_instant now)
     executor_alarm_on_turn(executor, now);
     run_phases(executor);
     executor_alarm_update(executor);
+    refusal_settle(executor);
     executor_yield(executor);
 }
 

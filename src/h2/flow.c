@@ -13,12 +13,43 @@ void flow_on_received(struct h2_transport *t, size_t len)
     }
 }
 
-void flow_on_taken(struct h2_stream *stream, size_t len)
+/* What has arrived and is not held back. A stream that is over needs no window. */
+static void credit(struct h2_stream *stream)
 {
     struct h2_transport *t = stream->transport;
-    /* A stream that has just been reset needs no window. */
-    if (!stream->has_local_end &&
-        nghttp2_session_consume_stream(t->session.nghttp2, stream->id, len) != 0) {
+    const size_t give = stream->in_owed > stream->in_held ? stream->in_owed - stream->in_held : 0;
+    if (give == 0 || stream->has_local_end || stream->peer_ended) {
+        return;
+    }
+    stream->in_owed -= give;
+    if (nghttp2_session_consume_stream(t->session.nghttp2, stream->id, give) != 0) {
         t->is_out_of_memory = true;
+    }
+}
+
+void flow_on_arrived(struct h2_stream *stream, size_t len)
+{
+    stream->in_owed += len;
+    credit(stream);
+}
+
+void flow_on_message(struct h2_stream *stream, size_t len)
+{
+    if (!stream->auto_consume) {
+        stream->in_held += FRAMING_PREFIX_BYTES + len;
+    }
+}
+
+void h2_stream_consumed(struct h2_stream *stream, size_t bytes)
+{
+    struct h2_transport *t = stream->transport;
+    const size_t held = FRAMING_PREFIX_BYTES + bytes;
+    if (t == NULL || stream->auto_consume) {
+        return;
+    }
+    stream->in_held -= held < stream->in_held ? held : stream->in_held;
+    credit(stream);
+    if (!t->session.is_busy && !t->is_lost && nghttp2_session_want_write(t->session.nghttp2) != 0) {
+        executor_post_flush(t->executor, &t->flush);
     }
 }

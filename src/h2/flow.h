@@ -2,9 +2,10 @@
 /*
  * Window credit for what was received (RFC 9113 section 5.2).
  *
- * Decides: when. The connection's window is credited as bytes arrive, so that a stream nobody reads starves no other; a stream's as
- * its bytes are taken over: for whole messages, into the assembly. nghttp2 sends the updates, in half-window steps. Called by
- * session_cb.c.
+ * Decides: when. The connection's window is credited as bytes arrive, so that a stream nobody reads starves no other. A stream's is
+ * credited as they arrive too, so that a message larger than the window can, less what whole messages hold that the application has not
+ * taken: a peer that is held back can send one window more and the message that begins in it. nghttp2 sends the updates, in half-window
+ * steps. Called by session_cb.c and framing.c.
  */
 #ifndef H2_FLOW_H
 #define H2_FLOW_H
@@ -17,7 +18,10 @@ struct h2_transport;
 /* DATA came from the socket, for a live stream or not. */
 void flow_on_received(struct h2_transport *t, size_t len);
 
-/* So much of it was taken over. */
-void flow_on_taken(struct h2_stream *stream, size_t len);
+/* So much of it is a live stream's; gives what credit can be given. */
+void flow_on_arrived(struct h2_stream *stream, size_t len);
+
+/* A whole message of so many payload bytes is about to be told. */
+void flow_on_message(struct h2_stream *stream, size_t len);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/slice.h"
+#include "h2/flow.h"
 #include "h2/inner.h"
 #include "lull/recycler.h"
 
@@ -92,6 +93,7 @@ static void deliver(struct h2_stream *stream)
     stream->in_prefix_len = 0;
     stream->in_len = 0;
     stream->in_done = 0;
+    flow_on_message(stream, message.len);
     stream->ops->on_message(stream, message);
 }
 
@@ -172,12 +174,15 @@ bool framing_is_cut(const struct h2_stream *stream)
 
 void framing_fail_cut(struct h2_stream *stream)
 {
+    /* A server has ended by itself and need not be blamed; a client waits for an answer. */
+    const uint32_t code =
+        transport_is_server(stream->transport) ? NGHTTP2_PROTOCOL_ERROR : NGHTTP2_NO_ERROR;
     if (stream->in_prefix_len < FRAMING_PREFIX_BYTES) {
-        stream_fail(stream, H2_END_PROTOCOL, NGHTTP2_NO_ERROR,
+        stream_fail(stream, H2_END_PROTOCOL, code,
                     "end of stream in the middle of a message (%u of the %u bytes of its prefix)",
                     (unsigned)stream->in_prefix_len, (unsigned)FRAMING_PREFIX_BYTES);
     } else {
-        stream_fail(stream, H2_END_PROTOCOL, NGHTTP2_NO_ERROR,
+        stream_fail(stream, H2_END_PROTOCOL, code,
                     "end of stream in the middle of a message (%zu of %zu bytes)", stream->in_done,
                     stream->in_len);
     }

@@ -47,10 +47,62 @@ static void put32(uint8_t *at, uint32_t value)
     at[3] = (uint8_t)value;
 }
 
-/*
- * By hand and not through nghttp2, which would first have us send what it has queued. A server opens no streams, so the last
- * stream id is 0.
- */
+/* ---- a server that goes in order (RFC 9113 section 6.8) */
+
+static void on_notice_seen(struct h2_ping *ping, int64_t rtt_ns, const char *why)
+{
+    struct h2_transport *t = container_of(ping, struct h2_transport, goaway.notice);
+    (void)why;
+    if (rtt_ns >= 0 && !t->is_lost && goaway_finish(t) != LULL_OK) {
+        transport_lose(t, H2_LOST_NOMEM, 0, "no memory for GOAWAY");
+    }
+}
+
+int goaway_start(struct h2_transport *t, const char *why)
+{
+    struct goaway_state *goaway = &t->goaway;
+    struct strbuf sb;
+    if (goaway->stage != GOAWAY_NONE) {
+        return LULL_OK;
+    }
+    strbuf_init(&sb, goaway->why, sizeof(goaway->why));
+    strbuf_add(&sb, why);
+    h2_ping_init(&goaway->notice, on_notice_seen);
+    if (nghttp2_submit_shutdown_notice(t->session.nghttp2) != 0) {
+        return LULL_RC_NOMEM;
+    }
+    goaway->stage = GOAWAY_NOTICED;
+    executor_post_flush(t->executor, &t->flush);
+    /* Without its PING the notice is of little use. */
+    return ping_for_drain(t, &goaway->notice) == LULL_OK ? LULL_OK : goaway_finish(t);
+}
+
+int goaway_finish(struct h2_transport *t)
+{
+    struct goaway_state *goaway = &t->goaway;
+    if (goaway->stage != GOAWAY_NOTICED) {
+        return LULL_OK;
+    }
+    if (nghttp2_submit_goaway(t->session.nghttp2, NGHTTP2_FLAG_NONE,
+                              nghttp2_session_get_last_proc_stream_id(t->session.nghttp2),
+                              NGHTTP2_NO_ERROR, (const uint8_t *)goaway->why,
+                              strlen(goaway->why)) != 0) {
+        return LULL_RC_NOMEM;
+    }
+    goaway->stage = GOAWAY_FINAL;
+    h2_ping_cancel(&goaway->notice);
+    executor_post_flush(t->executor, &t->flush);
+    return LULL_OK;
+}
+
+void goaway_on_sent(struct h2_transport *t, int32_t last_stream_id)
+{
+    t->is_draining = t->is_draining || last_stream_id != INT32_MAX;
+}
+
+/* ---- the last write */
+
+/* By hand and not through nghttp2, which would first have us send what it has queued. A server opens no streams. */
 void goaway_write(struct h2_transport *t, uint32_t code, const char *why)
 {
     uint8_t frame[FRAME_HEAD_BYTES + FIXED_BYTES + WHY_BYTES];
@@ -62,6 +114,10 @@ void goaway_write(struct h2_transport *t, uint32_t code, const char *why)
     frame[1] = (uint8_t)(payload >> 8);
     frame[2] = (uint8_t)payload;
     frame[3] = NGHTTP2_GOAWAY;
+    if (transport_is_server(t)) {
+        put32(frame + FRAME_HEAD_BYTES,
+              (uint32_t)nghttp2_session_get_last_proc_stream_id(t->session.nghttp2));
+    }
     put32(frame + FRAME_HEAD_BYTES + 4, code);
     if (why_len != 0) {
         memcpy(frame + FRAME_HEAD_BYTES + FIXED_BYTES, why, why_len);

@@ -2,8 +2,8 @@
 /*
  * GOAWAY, theirs and ours (RFC 9113 section 6.8).
  *
- * Decides: what is kept of the peer's and how it reads, and how ours gets out in one last write. Called by session_cb.c and
- * transport.c. Must not decide which streams it leaves out: stream.c does.
+ * Decides: what is kept of the peer's and how it reads, how ours gets out in one last write, and how a server goes in two steps. Called by
+ * session_cb.c, transport.c and serving.c. Must not decide which streams it leaves out: stream.c does.
  */
 #ifndef H2_GOAWAY_H
 #define H2_GOAWAY_H
@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "h2/ping.h"
 
 struct h2_transport;
 struct strbuf;
@@ -24,7 +26,18 @@ struct goaway_state {
     uint32_t code;
     uint8_t debug[GOAWAY_DEBUG_BYTES];
     size_t debug_len; /* as it came, which may be more than is kept */
+    /* ours, of a server that goes in order */
+    enum { GOAWAY_NONE, GOAWAY_NOTICED, GOAWAY_FINAL } stage;
+    struct h2_ping notice; /* answered: the client has seen the notice */
+    char why[GOAWAY_DEBUG_BYTES];
 };
+
+/* A server's GOAWAY twice: see h2_transport_shutdown. LULL_OK or LULL_RC_NOMEM. */
+int goaway_start(struct h2_transport *t, const char *why);
+int goaway_finish(struct h2_transport *t);
+
+/* nghttp2 has framed one of those. */
+void goaway_on_sent(struct h2_transport *t, int32_t last_stream_id);
 
 void goaway_on_received(struct h2_transport *t, int32_t last_stream_id, uint32_t code,
                         const uint8_t *debug, size_t debug_len);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fields of a request. See headers.h; responses are in headers_in.c.
+ * The fields of a request and of an answer. See headers.h; what comes in is in headers_in.c and incoming.c.
  */
 #include "h2/headers.h"
 
@@ -8,10 +8,15 @@
 
 #include "base/base64.h"
 #include "base/mem.h"
+#include "base/percent.h"
+#include "base/strbuf.h"
 #include "h2/inner.h"
 
 /* :method :scheme :path :authority te grpc-timeout content-type user-agent */
 #define OWN_FIELDS 8
+
+/* :status content-type allow grpc-status grpc-message */
+#define ANSWER_FIELDS 5
 
 /* nghttp2 wants its fields writable and does not write to them. */
 static uint8_t *unconst(const void *bytes)
@@ -170,6 +175,57 @@ int headers_build(struct h2_transport *t, const struct h2_request *request, nght
     if (custom != 0) {
         *count +=
             put_custom(headers, request->metadata, headers->fields + *count, headers->encoded);
+    }
+    *fields = headers->fields;
+    return LULL_OK;
+}
+
+/* A server's own fields; the message is encoded at `text`. */
+static size_t put_answer(struct headers_state *headers, const struct headers_answer *answer,
+                         nghttp2_nv *fields, char *text)
+{
+    const char *const message = answer->grpc_message;
+    size_t n = 0;
+    if (answer->http_status != NULL) {
+        put_lasting(&fields[n++], ":status", answer->http_status);
+    }
+    if (answer->content_type != NULL) {
+        put_lasting(&fields[n++], "content-type", answer->content_type);
+    }
+    if (answer->allow != NULL) {
+        put_lasting(&fields[n++], "allow", answer->allow);
+    }
+    if (answer->has_grpc_status) {
+        struct strbuf sb;
+        strbuf_init(&sb, headers->number, sizeof(headers->number));
+        strbuf_printf(&sb, "%u", answer->grpc_status);
+        put_once(&fields[n++], "grpc-status", headers->number);
+    }
+    if (message != NULL && message[0] != '\0') {
+        const size_t len = percent_encode(message, strlen(message), text);
+        put(&fields[n++], "grpc-message", strlen("grpc-message"), text, len,
+            index_flag(headers, "grpc-message", strlen("grpc-message"), text, len));
+    }
+    return n;
+}
+
+int headers_build_answer(struct h2_transport *t, const struct headers_answer *answer,
+                         nghttp2_nv **fields, size_t *count)
+{
+    struct headers_state *headers = &t->headers;
+    const size_t custom = answer->metadata == NULL ? 0 : answer->metadata->count;
+    const size_t message =
+        answer->grpc_message == NULL
+            ? 0
+            : percent_encoded_length(answer->grpc_message, strlen(answer->grpc_message));
+    const int rc = reserve(t, ANSWER_FIELDS + custom, message + encoded_bytes(answer->metadata));
+    if (rc != LULL_OK) {
+        return rc;
+    }
+    *count = put_answer(headers, answer, headers->fields, headers->encoded);
+    if (custom != 0) {
+        *count += put_custom(headers, answer->metadata, headers->fields + *count,
+                             message == 0 ? headers->encoded : headers->encoded + message);
     }
     *fields = headers->fields;
     return LULL_OK;

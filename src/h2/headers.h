@@ -2,8 +2,9 @@
 /*
  * Header blocks, both ways (grpc/doc/PROTOCOL-HTTP2.md, Requests and Responses; RFC 9113 section 8).
  *
- * Decides: the fields of a request, their order, which of them HPACK may remember; and which fields of a response are kept, dropped or
- * a fault. Called by transport.c (requests) and session_cb.c (responses). Must not know what a field means to a call.
+ * Decides: the fields of a request and of a server's answer, their order, which of them HPACK may remember; and which fields of a response
+ * are kept, dropped or a fault. Called by transport.c, answer.c and session_cb.c; a server's requests come in through incoming.c. Must
+ * not know what a field means to a call.
  *
  * A connection sends and receives one block at a time, so the transport has one set of scratch memory for each way, and a steady
  * call allocates nothing here.
@@ -39,6 +40,7 @@ struct headers_state {
     } watched[HEADERS_WATCHED]; /* hashes of what was sent last */
     char timeout[DEADLINE_TEXT_BYTES];
     bool has_timeout; /* the last request had one */
+    char number[12];  /* the last grpc-status */
     /* coming in */
     struct h2_stream *stream; /* whose block it is; NULL: nobody's */
     struct metadata_list block;
@@ -52,10 +54,33 @@ void headers_fini(struct h2_transport *t);
 int headers_build(struct h2_transport *t, const struct h2_request *request, nghttp2_nv **fields,
                   size_t *count);
 
+/* What a server says in one block. */
+struct headers_answer {
+    const char *http_status;  /* static; [nullable] trailers have none */
+    const char *content_type; /* static; [nullable] */
+    const char *allow;        /* static; [nullable] */
+    bool has_grpc_status;
+    unsigned grpc_status;
+    const char *grpc_message;             /* [nullable] any bytes; is encoded here */
+    const struct lull_metadata *metadata; /* [nullable] */
+};
+
+/* Its fields, valid until the next call of these two. LULL_OK or LULL_RC_NOMEM. */
+int headers_build_answer(struct h2_transport *t, const struct headers_answer *answer,
+                         nghttp2_nv **fields, size_t *count);
+
 /* A block for `stream` (NULL: to be skipped) begins; a field of it came. A fault ends the stream. */
 void headers_begin(struct h2_transport *t, struct h2_stream *stream);
 void headers_on_field(struct h2_transport *t, const uint8_t *name, size_t name_len,
                       const uint8_t *value, size_t value_len);
+
+/* RFC 9113 section 8.2.1: lower case, no pseudo-header, nothing that cannot be seen. */
+bool headers_is_name(const uint8_t *name, size_t len);
+
+/* Copies a field into the block, blanks around its value left out; a value that no header may have is only counted. As
+ * metadata_list_add_wire. */
+int headers_keep(struct h2_transport *t, const uint8_t *name, size_t name_len, const uint8_t *value,
+                 size_t value_len);
 
 /* The stream leaves the transport: what is left of its block is skipped. */
 void headers_forget(struct h2_transport *t, const struct h2_stream *stream);

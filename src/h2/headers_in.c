@@ -26,8 +26,7 @@ void headers_forget(struct h2_transport *t, const struct h2_stream *stream)
     }
 }
 
-/* RFC 9113 section 8.2.1. */
-static bool is_name(const uint8_t *name, size_t len)
+bool headers_is_name(const uint8_t *name, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
         if (name[i] <= 0x20 || name[i] >= 0x7f || (name[i] >= 'A' && name[i] <= 'Z') ||
@@ -101,7 +100,7 @@ static void fail_size(struct h2_transport *t)
                 t->headers.block.limit_bytes, t->headers.block.size_bytes);
 }
 
-static void keep(struct h2_transport *t, const uint8_t *name, size_t name_len, const uint8_t *value,
+int headers_keep(struct h2_transport *t, const uint8_t *name, size_t name_len, const uint8_t *value,
                  size_t value_len)
 {
     struct metadata_list *block = &t->headers.block;
@@ -122,6 +121,13 @@ static void keep(struct h2_transport *t, const uint8_t *name, size_t name_len, c
     }
     executor_counters(t->executor)->allocations +=
         (uint64_t)(block->items_cap != items_cap) + (uint64_t)(block->bytes_cap != bytes_cap);
+    return rc;
+}
+
+static void keep(struct h2_transport *t, const uint8_t *name, size_t name_len, const uint8_t *value,
+                 size_t value_len)
+{
+    const int rc = headers_keep(t, name, name_len, value, value_len);
     if (rc == LULL_RC_INVALID) {
         fail_name(t->headers.stream, "bad base64 in", name, name_len);
     } else if (rc == LULL_RC_LIMIT) {
@@ -144,7 +150,7 @@ void headers_on_field(struct h2_transport *t, const uint8_t *name, size_t name_l
             return;
         }
         on_status(t, value, value_len);
-    } else if (!is_name(name, name_len)) {
+    } else if (!headers_is_name(name, name_len)) {
         fail_name(headers->stream, "malformed header name", name, name_len);
     } else {
         keep(t, name, name_len, value, value_len);

@@ -10,8 +10,13 @@
 #include "h2/framing.h"
 #include "h2/goaway.h"
 #include "h2/headers.h"
+#include "h2/incoming.h"
+#include "h2/keepalive_glue.h"
+#include "h2/outbox.h"
+#include "h2/ping.h"
 #include "h2/recv.h"
 #include "h2/send.h"
+#include "h2/serving.h"
 #include "h2/session.h"
 #include "h2/stream.h"
 #include "h2/transport.h"
@@ -21,6 +26,7 @@ struct h2_transport {
     struct endpoint *endpoint; /* NULL once lost */
     struct h2_transport_options options;
     const struct h2_transport_ops *ops;
+    const struct h2_server_ops *server_ops; /* NULL: a client */
     void *owner;
     struct addr peer;
 
@@ -30,6 +36,10 @@ struct h2_transport {
     struct headers_state headers;
     struct framing_state framing;
     struct goaway_state goaway;
+    struct ping_state ping;
+    struct keepalive_glue keepalive;
+    struct outbox_state outbox;
+    struct incoming_state incoming;
 
     struct list_node streams; /* open, in the order of their ids */
     struct list_node ended;   /* their end is decided; `report` tells it */
@@ -42,6 +52,7 @@ struct h2_transport {
     bool is_out_of_ids;
     bool is_out_of_memory; /* noted where nghttp2 is on the stack, acted on after it */
     bool was_full;         /* can_open was false for want of room: on_capacity is owed */
+    bool is_silent;        /* servers: says nothing and hears nothing */
     bool is_lost;
     bool is_told; /* on_closed was called */
 
@@ -50,6 +61,16 @@ struct h2_transport {
     struct lull_task dead;
     struct h2_transport_end end;
 };
+
+static inline bool transport_is_server(const struct h2_transport *t)
+{
+    return t->server_ops != NULL;
+}
+
+/* Makes one, of either role; `server_ops` NULL: a client's. */
+int transport_start(struct lull_executor *executor, struct endpoint *endpoint,
+                    const struct h2_transport_options *options, const struct h2_transport_ops *ops,
+                    const struct h2_server_ops *server_ops, void *owner, struct h2_transport **out);
 
 /* Ends the transport: closes the endpoint, decides every stream's end, tells it all from a task. The first time counts. Not
  * while nghttp2 is on the stack. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Judging a server's first bytes. See preface.h.
+ * Judging first bytes. See preface.h.
  */
 #include "h2/preface.h"
 
@@ -114,4 +114,31 @@ enum preface preface_judge(const uint8_t *bytes, size_t len, bool is_all, char *
         return PREFACE_MORE;
     }
     return judge_frame(bytes, &sb);
+}
+
+enum preface preface_judge_client(const uint8_t *bytes, size_t len, bool is_all, char *text,
+                                  size_t size)
+{
+    static const char magic[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+    struct strbuf sb;
+    strbuf_init(&sb, text, size);
+    if (!starts_as(bytes, len, magic) && len > 0) {
+        /* Few bytes say little: the rest of the line is on its way. */
+        if (len < PREFACE_MAGIC_BYTES && memchr(bytes, '\n', len) == NULL && bytes[0] >= 'A' &&
+            bytes[0] <= 'Z' && !is_all) {
+            return PREFACE_MORE;
+        }
+        strbuf_add(&sb, "the client does not speak HTTP/2 from the start: ");
+        quote_line(&sb, bytes, len);
+        return PREFACE_WRONG;
+    }
+    if (len < PREFACE_MAGIC_BYTES + FRAME_HEAD_BYTES) {
+        return PREFACE_MORE;
+    }
+    if (!is_frame(bytes + PREFACE_MAGIC_BYTES, len - PREFACE_MAGIC_BYTES)) {
+        strbuf_add(&sb, "no frame follows the client's preface: ");
+        hex(&sb, bytes + PREFACE_MAGIC_BYTES, len - PREFACE_MAGIC_BYTES);
+        return PREFACE_WRONG;
+    }
+    return judge_frame(bytes + PREFACE_MAGIC_BYTES, &sb);
 }

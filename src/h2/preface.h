@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Is the other side an HTTP/2 server at all? (RFC 9113 section 3.4: its first frame is SETTINGS.)
+ * Does the other side speak HTTP/2 at all? (RFC 9113 section 3.4: a server's first frame is SETTINGS, a client's follows its magic.)
  *
  * Decides: on the first bytes alone, before nghttp2 sees them, so that the text can say what came instead. Called by recv.c. Pure.
  */
@@ -22,5 +22,10 @@ enum preface {
 
 /* `is_all`: no more will come. */
 enum preface preface_judge(const uint8_t *bytes, size_t len, bool is_all, char *text, size_t size);
+
+/* A client's first bytes: the magic (RFC 9113 section 3.4), and its SETTINGS. Looks at PREFACE_BYTES, too. */
+#define PREFACE_MAGIC_BYTES ((size_t)24)
+enum preface preface_judge_client(const uint8_t *bytes, size_t len, bool is_all, char *text,
+                                  size_t size);
 
 #endif

@@ -22,6 +22,7 @@ static void read_again(struct lull_task *task, struct lull_executor *executor)
 void recv_init(struct h2_transport *t)
 {
     memset(&t->recv, 0, sizeof(t->recv));
+    t->recv.magic_left = transport_is_server(t) ? PREFACE_MAGIC_BYTES : 0;
     lull_task_init(&t->recv.again, read_again);
 }
 
@@ -84,8 +85,9 @@ static void look_at_stream(struct h2_transport *t)
 static void feed_frames(struct h2_transport *t, const uint8_t *bytes, size_t len)
 {
     struct recv_state *recv = &t->recv;
+    size_t at = recv->magic_left < len ? recv->magic_left : len;
     size_t fed = 0;
-    size_t at = 0;
+    recv->magic_left -= at;
     while (at < len) {
         const size_t left = len - at;
         const size_t missing = sizeof(recv->head) - recv->head_len;
@@ -108,9 +110,20 @@ static void feed_frames(struct h2_transport *t, const uint8_t *bytes, size_t len
     feed_session(t, bytes + fed, len - fed);
 }
 
+static enum preface judge_first(const struct h2_transport *t, bool is_all, char *text, size_t size)
+{
+    const struct recv_state *recv = &t->recv;
+    return transport_is_server(t)
+               ? preface_judge_client(recv->first, recv->first_len, is_all, text, size)
+               : preface_judge(recv->first, recv->first_len, is_all, text, size);
+}
+
 static void lose_wrong(struct h2_transport *t, const char *text)
 {
-    goaway_write(t, NGHTTP2_PROTOCOL_ERROR, "SETTINGS expected");
+    /* A client that does not speak HTTP/2 has no use for frames. */
+    if (!transport_is_server(t)) {
+        goaway_write(t, NGHTTP2_PROTOCOL_ERROR, "SETTINGS expected");
+    }
     transport_lose(t, H2_LOST_PROTOCOL, 0, text);
 }
 
@@ -124,7 +137,7 @@ static void greet(struct h2_transport *t, const uint8_t *bytes, size_t len)
     char text[sizeof(t->end.text)];
     memcpy(recv->first + before, bytes, kept);
     recv->first_len += kept;
-    switch (preface_judge(recv->first, recv->first_len, false, text, sizeof(text))) {
+    switch (judge_first(t, false, text, sizeof(text))) {
     case PREFACE_MORE:
         return;
     case PREFACE_WRONG:
@@ -174,8 +187,10 @@ static void settle(struct h2_transport *t)
 
 static void on_bytes(struct h2_transport *t, const uint8_t *bytes, size_t len)
 {
+    const struct lull_instant now = lull_executor_now(t->executor);
     t->recv.bytes += len;
-    t->ops->on_read(t, lull_executor_now(t->executor));
+    t->ops->on_read(t, now);
+    keepalive_glue_on_read(t, now);
     if (t->recv.is_greeted) {
         feed_frames(t, bytes, len);
     } else {
@@ -207,8 +222,7 @@ static enum io read_once(struct h2_transport *t, size_t *got)
 static void on_eof(struct h2_transport *t)
 {
     char text[sizeof(t->end.text)];
-    if (!t->recv.is_greeted && preface_judge(t->recv.first, t->recv.first_len, true, text,
-                                             sizeof(text)) == PREFACE_WRONG) {
+    if (!t->recv.is_greeted && judge_first(t, true, text, sizeof(text)) == PREFACE_WRONG) {
         transport_lose(t, H2_LOST_PROTOCOL, 0, text);
         return;
     }
@@ -220,7 +234,7 @@ static void on_eof(struct h2_transport *t)
 void recv_read(struct h2_transport *t)
 {
     size_t got;
-    if (t->is_lost) {
+    if (t->is_lost || t->is_silent) {
         return;
     }
     switch (read_once(t, &got)) {
@@ -253,7 +267,7 @@ void recv_rest(struct h2_transport *t)
 void recv_on_ready(struct endpoint *endpoint, unsigned ready)
 {
     struct h2_transport *t = endpoint->owner;
-    if (t->is_lost) {
+    if (t->is_lost || t->is_silent) {
         return;
     }
     if ((ready & LULL_WANT_WRITE) != 0) {

@@ -3,8 +3,8 @@
  * The way in: bytes are read once per readiness and fed to nghttp2.
  *
  * Decides: when to read, when a read has drained the socket, what a failing read means; and what nghttp2 may not see: a first
- * frame that is not SETTINGS, DATA on a stream without HEADERS (nghttp2 would give up the connection for one stream's fault). Called by
- * transport.c and send.c.
+ * frame that is not SETTINGS (a client's magic before it), DATA on a stream without HEADERS (nghttp2 would give up the connection for one
+ * stream's fault). Called by transport.c and send.c.
  */
 #ifndef H2_RECV_H
 #define H2_RECV_H
@@ -27,6 +27,7 @@ struct recv_state {
     bool is_greeted; /* they begin a SETTINGS frame */
     uint8_t first[PREFACE_BYTES];
     size_t first_len;
+    size_t magic_left; /* servers: of the client's first 24 bytes, which are no frame */
     /* where frames begin, in front of nghttp2 */
     uint8_t head[9];
     uint8_t head_len;

@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "base/strbuf.h"
+#include "h2/answer.h"
 #include "h2/inner.h"
 #include "h2/unsent.h"
 
@@ -15,11 +16,8 @@
 #define FRAME_HEAD_BYTES ((size_t)9)
 #define FRAME_MAX_BYTES  (FRAME_HEAD_BYTES + 1 + 16384)
 
-/* Pieces that one frame may add: its head, and a payload that is not copied. */
-#define FRAME_PIECES 2
-
-/* From here a payload is not copied. */
-#define NO_COPY_BYTES ((size_t)4096)
+/* Pieces that one frame may add: of 16 KiB three runs can be 4 KiB long and so not copied, each with something before it. */
+#define FRAME_PIECES 7
 
 /* Writes in one flush; what is left goes in the turn's next one, so that others get theirs. */
 #define ROUNDS_MAX 16
@@ -41,6 +39,7 @@ void send_init(struct send_state *send)
     memset(send, 0, sizeof(*send));
     list_init(&send->headers_waiting);
     list_init(&send->request_waiting);
+    list_init(&send->writable);
 }
 
 void send_fini(struct send_state *send)
@@ -102,6 +101,9 @@ static void note_block(struct send_state *send, const uint8_t *chunk, size_t len
 
 void send_on_headers(struct h2_stream *stream)
 {
+    if (stream->headers_pulled) {
+        return; /* trailers */
+    }
     stream->headers_pulled = true;
     stream->transport->send.headers_of = stream;
 }
@@ -110,10 +112,6 @@ void send_on_request_end(struct h2_stream *stream)
 {
     stream->request_pulled = true;
     stream->transport->send.request_of = stream;
-    /* Frames have their own reference; the owner keeps its own for as long as it may want to send again. */
-    lull_slice_unref(stream->out);
-    stream->out = lull_slice_static(NULL, 0);
-    stream->has_out = false;
 }
 
 /* The chunk at hand is counted: whose request it was part of now knows where that ends. */
@@ -166,39 +164,50 @@ static int pull(struct h2_transport *t, struct batch *batch)
     return (int)len;
 }
 
+/* Frames have some of the queue: is there room for the owner again? */
+static void note_room(struct h2_transport *t, struct h2_stream *stream)
+{
+    if (stream->out.was_full && stream->out.bytes < H2_STREAM_ROOM_BYTES) {
+        stream->out.was_full = false;
+        list_push_back(&t->send.writable, &stream->writable_link);
+    }
+}
+
 ssize_t send_read_data(nghttp2_session *session, int32_t stream_id, uint8_t *into, size_t length,
                        uint32_t *data_flags, nghttp2_data_source *source, void *user)
 {
+    struct h2_transport *t = user;
     struct h2_stream *stream = nghttp2_session_get_stream_user_data(session, stream_id);
-    const size_t whole = stream == NULL ? 0 : FRAMING_PREFIX_BYTES + stream->out.len;
+    bool has_long;
     size_t give;
-    size_t from_prefix = 0;
     (void)source;
-    (void)user;
-    if (stream == NULL || !stream->has_out) {
+    if (stream == NULL) {
         return NGHTTP2_ERR_DEFERRED;
     }
-    give = whole - stream->out_done < length ? whole - stream->out_done : length;
-    if (stream->out_done + give == whole && stream->end_after_out) {
+    give = outbox_look(&stream->out, length, &has_long);
+    /* (A server's trailers have gone already, when nothing was queued.) */
+    if (give == 0 && (!stream->out.ends || transport_is_server(t))) {
+        stream->out.waits = true;
+        return NGHTTP2_ERR_DEFERRED;
+    }
+    if (give == stream->out.bytes && stream->out.ends) {
         *data_flags |= NGHTTP2_DATA_FLAG_EOF;
+        if (transport_is_server(t)) {
+            *data_flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
+            answer_on_last_data(stream);
+        }
     }
-    if (stream->out_done < FRAMING_PREFIX_BYTES) {
-        from_prefix = FRAMING_PREFIX_BYTES - stream->out_done;
-        from_prefix = from_prefix < give ? from_prefix : give;
-    }
-    if (give - from_prefix >= NO_COPY_BYTES) {
+    if (has_long) {
         *data_flags |= NGHTTP2_DATA_FLAG_NO_COPY;
         return (ssize_t)give;
     }
-    if (from_prefix > 0) {
-        memcpy(into, stream->out_prefix + stream->out_done, from_prefix);
+    for (size_t left = give; left > 0;) {
+        const struct outbox_run run = outbox_run(&stream->out, left);
+        memcpy(into + (give - left), run.data, run.len);
+        outbox_take(t, &stream->out, run.len);
+        left -= run.len;
     }
-    if (give > from_prefix) {
-        memcpy(into + from_prefix,
-               stream->out.data + (stream->out_done + from_prefix - FRAMING_PREFIX_BYTES),
-               give - from_prefix);
-    }
-    stream->out_done += give;
+    note_room(t, stream);
     return (ssize_t)give;
 }
 
@@ -209,21 +218,22 @@ int send_put_data(nghttp2_session *session, nghttp2_frame *frame, const uint8_t 
     struct h2_transport *t = user;
     struct h2_stream *stream = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
     struct batch *batch = t->send.batch;
-    struct lull_slice payload;
-    size_t from_prefix = 0;
     (void)source;
     if (stream == NULL) {
         return NGHTTP2_ERR_CALLBACK_FAILURE;
     }
     add_copy(batch, head, FRAME_HEAD_BYTES);
-    if (stream->out_done < FRAMING_PREFIX_BYTES) {
-        from_prefix = FRAMING_PREFIX_BYTES - stream->out_done;
-        add_copy(batch, stream->out_prefix + stream->out_done, from_prefix);
+    for (size_t left = length; left > 0;) {
+        const struct outbox_run run = outbox_run(&stream->out, left);
+        if (run.is_payload && run.len >= OUTBOX_LONG_BYTES) {
+            add_piece(batch, run.data, run.len, lull_slice_ref(run.payload));
+        } else {
+            add_copy(batch, run.data, run.len);
+        }
+        outbox_take(t, &stream->out, run.len);
+        left -= run.len;
     }
-    payload = slice_part(stream->out, stream->out_done + from_prefix - FRAMING_PREFIX_BYTES,
-                         length - from_prefix);
-    add_piece(batch, payload.data, payload.len, lull_slice_ref(payload));
-    stream->out_done += length;
+    note_room(t, stream);
     t->send.pulled_bytes += FRAME_HEAD_BYTES + length;
     batch->is_paused = true;
     return NGHTTP2_ERR_PAUSE;
@@ -232,6 +242,10 @@ int send_put_data(nghttp2_session *session, nghttp2_frame *frame, const uint8_t 
 void send_on_own_goaway(struct h2_transport *t, const nghttp2_goaway *frame)
 {
     struct strbuf sb;
+    if (transport_is_server(t) && frame->error_code == NGHTTP2_NO_ERROR) {
+        goaway_on_sent(t, frame->last_stream_id);
+        return;
+    }
     t->send.has_given_up = true;
     strbuf_init(&sb, t->send.give_up_text, sizeof(t->send.give_up_text));
     strbuf_printf(&sb, "the peer broke HTTP/2: %s", status_h2_error_name(frame->error_code));
@@ -247,6 +261,7 @@ void send_forget(struct h2_transport *t, struct h2_stream *stream)
 {
     list_remove(&stream->headers_link);
     list_remove(&stream->request_link);
+    list_remove(&stream->writable_link);
     if (t->send.headers_of == stream) {
         t->send.headers_of = NULL;
     }
@@ -259,6 +274,18 @@ static void tell_sent(struct h2_stream *stream, bool is_last)
 {
     stream->request_sent = is_last;
     stream->ops->on_sent(stream, is_last);
+}
+
+/* Told here and not where frames are made, for there nghttp2 is on the stack. */
+static void tell_room(struct h2_transport *t)
+{
+    struct list_node *node;
+    while ((node = list_pop_front(&t->send.writable)) != NULL) {
+        struct h2_stream *stream = LIST_ENTRY(node, struct h2_stream, writable_link);
+        if (stream->ops->on_writable != NULL) {
+            stream->ops->on_writable(stream);
+        }
+    }
 }
 
 /* The socket took bytes: streams whose HEADERS, or whose last byte, are among them are told. */
@@ -285,6 +312,7 @@ static void on_written(struct h2_transport *t, size_t wrote)
             tell_sent(stream, true);
         }
     }
+    tell_room(t);
 }
 
 static void set_want(struct h2_transport *t)
@@ -305,6 +333,7 @@ static void on_write_failed(struct h2_transport *t)
     const int sys_errno = t->endpoint->sys_errno;
     t->send.is_broken = true;
     recv_rest(t);
+    transport_finish_if_drained(t);
     transport_lose_errno(t, sys_errno, "write failed");
 }
 
@@ -402,7 +431,7 @@ void send_on_writable(struct h2_transport *t)
 void send_flush(struct h2_transport *t)
 {
     int rounds = 0;
-    if (t->send.is_broken) {
+    if (t->send.is_broken || t->is_silent) {
         return;
     }
     while (!t->is_lost && send_round(t)) {
@@ -417,11 +446,17 @@ void send_flush(struct h2_transport *t)
     transport_finish_if_drained(t);
 }
 
+bool send_is_through(const struct h2_transport *t)
+{
+    return t->send.is_broken ||
+           (t->send.unsent == NULL && nghttp2_session_want_write(t->session.nghttp2) == 0);
+}
+
 void send_last(struct h2_transport *t, const uint8_t *bytes, size_t len)
 {
     struct io_piece piece = {bytes, len};
     size_t wrote;
-    if (t->send.pulled_bytes == 0 || t->send.is_broken || t->send.is_within_block) {
+    if (t->is_silent || t->send.pulled_bytes == 0 || t->send.is_broken || t->send.is_within_block) {
         return;
     }
     if (t->send.unsent != NULL && (unsent_write(t->send.unsent, t->endpoint, &wrote) != IO_OK ||

@@ -29,8 +29,10 @@ struct send_state {
     uint64_t written_bytes;           /* all that the socket took */
     struct list_node headers_waiting; /* streams, by headers_end_at */
     struct list_node request_waiting; /* streams, by request_end_at */
+    struct list_node writable;        /* streams that are owed on_writable */
     struct h2_stream *headers_of;     /* whose HEADERS, or last DATA, the chunk at hand ends */
     struct h2_stream *request_of;
+    uint64_t answers;     /* HEADERS and DATA frames made */
     bool is_within_block; /* the last frame pulled wants a CONTINUATION */
     bool is_blocked;      /* the socket is full and has not told otherwise */
     bool is_broken;       /* a write failed */
@@ -54,6 +56,9 @@ void send_last(struct h2_transport *t, const uint8_t *bytes, size_t len);
 void send_on_headers(struct h2_stream *stream);
 void send_on_request_end(struct h2_stream *stream);
 void send_on_own_goaway(struct h2_transport *t, const nghttp2_goaway *frame);
+
+/* Nothing is left to be written, as far as windows allow. */
+bool send_is_through(const struct h2_transport *t);
 
 /* The stream leaves the transport. */
 void send_forget(struct h2_transport *t, struct h2_stream *stream);

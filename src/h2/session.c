@@ -2,6 +2,8 @@
 /*
  * Making and freeing the nghttp2 session. See session.h.
  */
+#include <config.h>
+
 #include "h2/session.h"
 
 #include <string.h>
@@ -65,8 +67,13 @@ static int submit_settings(struct h2_transport *t)
     size_t number = 0;
     int rv;
 
-    entries[number].settings_id = NGHTTP2_SETTINGS_ENABLE_PUSH;
-    entries[number++].value = 0;
+    if (!transport_is_server(t)) {
+        entries[number].settings_id = NGHTTP2_SETTINGS_ENABLE_PUSH;
+        entries[number++].value = 0;
+    } else if (t->options.max_streams != 0) {
+        entries[number].settings_id = NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS;
+        entries[number++].value = t->options.max_streams;
+    }
     entries[number].settings_id = NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE;
     entries[number++].value = (uint32_t)window(t->options.stream_window_bytes);
     if (t->options.max_metadata_bytes != 0) {
@@ -79,6 +86,29 @@ static int submit_settings(struct h2_transport *t)
                                                    window(t->options.connection_window_bytes));
     }
     return rv;
+}
+
+/*
+ * RULINGS 25: nghttp2 (1.57 and newer) ends a connection by real time when resets come too fast. Ours is a matter of the server's
+ * police and of its clock.
+ */
+static void lift_reset_limit(nghttp2_option *option)
+{
+#ifdef HAVE_NGHTTP2_OPTION_SET_STREAM_RESET_RATE_LIMIT
+    nghttp2_option_set_stream_reset_rate_limit(option, UINT64_MAX, UINT64_MAX);
+#else
+    (void)option;
+#endif
+}
+
+static int make(struct h2_transport *t, const nghttp2_session_callbacks *callbacks,
+                const nghttp2_option *option)
+{
+    struct session *session = &t->session;
+    return transport_is_server(t)
+               ? nghttp2_session_server_new3(&session->nghttp2, callbacks, t, option, &session->mem)
+               : nghttp2_session_client_new3(&session->nghttp2, callbacks, t, option,
+                                             &session->mem);
 }
 
 int session_init(struct h2_transport *t)
@@ -102,7 +132,9 @@ int session_init(struct h2_transport *t)
     nghttp2_option_set_no_auto_window_update(option, 1);
     nghttp2_option_set_no_http_messaging(option, 1);
     nghttp2_option_set_max_settings(option, SETTINGS_MAX);
-    if (nghttp2_session_client_new3(&session->nghttp2, callbacks, t, option, &session->mem) != 0) {
+    nghttp2_option_set_no_closed_streams(option, transport_is_server(t) ? 1 : 0);
+    lift_reset_limit(option);
+    if (make(t, callbacks, option) != 0) {
         session->nghttp2 = NULL;
         goto out;
     }
@@ -123,6 +155,6 @@ void session_fini(struct session *session)
 
 bool session_is_condemned(const struct h2_transport *t)
 {
-    return !t->goaway.is_seen && !t->is_out_of_ids &&
+    return !transport_is_server(t) && !t->goaway.is_seen && !t->is_out_of_ids &&
            nghttp2_session_check_request_allowed(t->session.nghttp2) == 0;
 }

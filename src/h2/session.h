@@ -35,8 +35,8 @@ int session_init(struct h2_transport *t);
 void session_fini(struct session *session);
 
 /*
- * True when nghttp2 has found a connection error and queued its GOAWAY. After a peer's GOAWAY it cannot be told apart from a
- * session that ends in order: then false, and send.c sees nghttp2's own GOAWAY go by.
+ * True when nghttp2 has found a connection error and queued its GOAWAY. On a server, and after a peer's GOAWAY, it cannot be told apart
+ * from a session that ends in order: then false, and send.c sees nghttp2's own GOAWAY go by.
  */
 bool session_is_condemned(const struct h2_transport *t);
 

@@ -6,6 +6,7 @@
  */
 #include "h2/session_cb.h"
 
+#include "h2/answer.h"
 #include "h2/flow.h"
 #include "h2/inner.h"
 
@@ -23,9 +24,15 @@ static int result(const struct h2_transport *t)
 
 static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *user)
 {
+    struct h2_transport *t = user;
+    if (frame->hd.type == NGHTTP2_HEADERS && frame->headers.cat == NGHTTP2_HCAT_REQUEST) {
+        incoming_begin(t, frame->hd.stream_id);
+        return 0;
+    }
+    t->incoming.id = 0;
     /* A PUSH_PROMISE has a block too, and its stream is the one that it promises something to. */
-    headers_begin(user, frame->hd.type == NGHTTP2_HEADERS ? stream_at(session, frame->hd.stream_id)
-                                                          : NULL);
+    headers_begin(t, frame->hd.type == NGHTTP2_HEADERS ? stream_at(session, frame->hd.stream_id)
+                                                       : NULL);
     return 0;
 }
 
@@ -37,7 +44,11 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
     (void)session;
     (void)frame;
     (void)flags;
-    headers_on_field(t, name, name_len, value, value_len);
+    if (t->incoming.id != 0) {
+        incoming_on_field(t, name, name_len, value, value_len);
+    } else {
+        headers_on_field(t, name, name_len, value, value_len);
+    }
     return result(t);
 }
 
@@ -52,7 +63,11 @@ static void on_last_block(struct h2_transport *t, struct h2_stream *stream)
     if (is_cut) {
         lull_executor_post(t->executor, &t->report);
     }
-    stream->ops->on_trailers(stream, t->headers.http_status, &t->headers.block);
+    if (transport_is_server(t)) {
+        stream->ops->on_end_of_data(stream); /* gRPC has no trailers of requests */
+    } else {
+        stream->ops->on_trailers(stream, t->headers.http_status, &t->headers.block);
+    }
     if (is_cut) {
         framing_fail_cut(stream);
     } else {
@@ -124,7 +139,11 @@ static int on_frame_recv(nghttp2_session *session, const nghttp2_frame *frame, v
     struct h2_stream *stream;
     switch (frame->hd.type) {
     case NGHTTP2_HEADERS:
-        on_block(t, frame);
+        if (t->incoming.id != 0) {
+            incoming_on_whole(t, (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0);
+        } else {
+            on_block(t, frame);
+        }
         break;
     case NGHTTP2_DATA:
         stream = stream_at(session, frame->hd.stream_id);
@@ -138,6 +157,10 @@ static int on_frame_recv(nghttp2_session *session, const nghttp2_frame *frame, v
         if (stream != NULL) {
             stream->was_reset = true;
         }
+        if (transport_is_server(t) && t->server_ops->on_reset != NULL) {
+            t->server_ops->on_reset(t, frame->hd.stream_id, frame->rst_stream.error_code,
+                                    lull_executor_now(t->executor));
+        }
         break;
     case NGHTTP2_SETTINGS:
         if ((frame->hd.flags & NGHTTP2_FLAG_ACK) == 0) {
@@ -149,7 +172,15 @@ static int on_frame_recv(nghttp2_session *session, const nghttp2_frame *frame, v
         goaway_on_received(t, frame->goaway.last_stream_id, frame->goaway.error_code,
                            frame->goaway.opaque_data, frame->goaway.opaque_data_len);
         break;
-    default: /* PING is answered by nghttp2, in this turn's flush; an ACK will be keepalive's */
+    case NGHTTP2_PING:
+        /* The peer's is answered by nghttp2, in this turn's flush. */
+        if ((frame->hd.flags & NGHTTP2_FLAG_ACK) != 0) {
+            ping_on_ack(t, frame->ping.opaque_data);
+        } else if (transport_is_server(t) && t->server_ops->on_ping != NULL) {
+            t->server_ops->on_ping(t, lull_executor_now(t->executor));
+        }
+        break;
+    default:
         break;
     }
     return result(t);
@@ -165,6 +196,9 @@ static int on_data_chunk(nghttp2_session *session, uint8_t flags, int32_t id, co
     if (stream == NULL) {
         return result(t);
     }
+    if (stream->ops->on_data != NULL) {
+        stream->ops->on_data(stream);
+    }
     if (stream->headers_seen == 0) {
         stream_fail(stream, H2_END_PROTOCOL, NGHTTP2_PROTOCOL_ERROR, "DATA before HEADERS");
     } else if (stream->raw) {
@@ -172,7 +206,7 @@ static int on_data_chunk(nghttp2_session *session, uint8_t flags, int32_t id, co
     } else {
         framing_on_data(stream, bytes, len);
     }
-    flow_on_taken(stream, len);
+    flow_on_arrived(stream, len);
     return result(t);
 }
 
@@ -187,6 +221,16 @@ static int on_stream_close(nghttp2_session *session, int32_t id, uint32_t code, 
 
 /* ---- sending */
 
+static void on_our_end(struct h2_transport *t, struct h2_stream *stream, int32_t id)
+{
+    if (stream != NULL) {
+        send_on_request_end(stream);
+    }
+    if (transport_is_server(t)) {
+        answer_on_ended(t, id);
+    }
+}
+
 static int on_frame_send(nghttp2_session *session, const nghttp2_frame *frame, void *user)
 {
     struct h2_transport *t = user;
@@ -198,13 +242,20 @@ static int on_frame_send(nghttp2_session *session, const nghttp2_frame *frame, v
         if (stream != NULL && frame->hd.type == NGHTTP2_HEADERS) {
             send_on_headers(stream);
         }
-        if (stream != NULL && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0) {
-            send_on_request_end(stream);
+        t->send.answers++;
+        if ((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0) {
+            on_our_end(t, stream, frame->hd.stream_id);
         }
         break;
     case NGHTTP2_GOAWAY:
         /* Ours are made by hand: this one is nghttp2's. */
         send_on_own_goaway(t, &frame->goaway);
+        ping_on_goaway_framed(t);
+        break;
+    case NGHTTP2_PING:
+        if ((frame->hd.flags & NGHTTP2_FLAG_ACK) == 0) {
+            ping_on_framed(t, frame->ping.opaque_data);
+        }
         break;
     default:
         break;

@@ -7,12 +7,14 @@
  */
 #include "h2/stream.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <string.h>
 
 #include "base/invariant.h"
 #include "base/status.h"
 #include "base/strbuf.h"
+#include "h2/answer.h"
 #include "h2/flow.h"
 #include "h2/inner.h"
 
@@ -26,14 +28,16 @@ void h2_stream_init(struct h2_stream *stream, const struct h2_stream_ops *ops,
     list_init(&stream->link);
     list_init(&stream->headers_link);
     list_init(&stream->request_link);
+    list_init(&stream->writable_link);
+    outbox_init(&stream->out);
+    stream->auto_consume = true;
 }
 
 /* Lets go of what it holds of messages. */
 static void drop_messages(struct h2_stream *stream)
 {
-    lull_slice_unref(stream->out);
-    stream->out = lull_slice_static(NULL, 0);
-    stream->has_out = false;
+    outbox_clear(stream->transport, &stream->out);
+    answer_drop(stream);
     slab_unref(stream->in_slab);
     stream->in_slab = NULL;
 }
@@ -53,6 +57,9 @@ static void leave(struct h2_stream *stream)
     t->headless -= stream->headers_seen == 0;
     send_forget(t, stream);
     headers_forget(t, stream);
+    if (t->open == 0) {
+        keepalive_glue_on_last_stream_closed(t);
+    }
 }
 
 static void end_text(struct h2_stream *stream, const char *format, va_list args)
@@ -75,6 +82,22 @@ static void set_code(struct h2_stream *stream, uint32_t code)
     stream->end.has_code = true;
 }
 
+/* Takes it away from nghttp2. A server tells its client what was wrong, as long as its side is open. */
+static void let_go(struct h2_stream *stream, uint32_t rst_code)
+{
+    struct h2_transport *t = stream->transport;
+    (void)nghttp2_session_set_stream_user_data(t->session.nghttp2, stream->id, NULL);
+    if (transport_is_server(t) && stream->end.kind != H2_END_LOCAL && !stream->has_trailers) {
+        answer_fault(stream,
+                     stream->end.kind == H2_END_LIMIT ? LULL_CODE_RESOURCE_EXHAUSTED
+                                                      : LULL_CODE_INTERNAL,
+                     stream->end.text);
+    } else if (nghttp2_submit_rst_stream(t->session.nghttp2, NGHTTP2_FLAG_NONE, stream->id,
+                                         rst_code) != 0) {
+        t->is_out_of_memory = true;
+    }
+}
+
 /*
  * The end of an open stream is decided. One that is over in both directions is closed by nghttp2 when it comes back from telling
  * so, and told then. Every other is taken away from nghttp2: RST_STREAM goes out only if HEADERS do, for nghttp2 drops a request whose
@@ -86,11 +109,7 @@ static void part(struct h2_stream *stream, uint32_t rst_code)
     if (stream->peer_ended && stream->request_pulled) {
         return;
     }
-    (void)nghttp2_session_set_stream_user_data(t->session.nghttp2, stream->id, NULL);
-    if (nghttp2_submit_rst_stream(t->session.nghttp2, NGHTTP2_FLAG_NONE, stream->id, rst_code) !=
-        0) {
-        t->is_out_of_memory = true;
-    }
+    let_go(stream, rst_code);
     leave(stream);
     list_push_back(&t->ended, &stream->link);
     lull_executor_post(t->executor, &t->report);
@@ -136,7 +155,7 @@ void h2_stream_reset(struct h2_stream *stream, uint32_t code)
 
 void stream_on_peer_ended(struct h2_stream *stream)
 {
-    if (stream->has_local_end || stream->request_pulled) {
+    if (stream->has_local_end || stream->request_pulled || transport_is_server(stream->transport)) {
         return;
     }
     /* RFC 9113 section 8.1: the server has answered without the rest of the request. NO_ERROR lets it go. */
@@ -163,6 +182,7 @@ static void end_by_goaway(struct h2_stream *stream)
 /* REFUSED_STREAM says that nothing was done (RFC 9113 section 8.7), unless an answer had begun all the same. */
 static void end_by_reset(struct h2_stream *stream, uint32_t code)
 {
+    /* (A server has seen the request's HEADERS.) */
     const bool is_refused = code == NGHTTP2_REFUSED_STREAM && stream->headers_seen == 0;
     set_end(stream, is_refused ? H2_END_UNPROCESSED : H2_END_RESET);
     set_code(stream, code);
@@ -181,14 +201,17 @@ static void end_by_session(struct h2_stream *stream, uint32_t code)
 void stream_on_closed(struct h2_stream *stream, uint32_t code)
 {
     struct h2_transport *t = stream->transport;
+    /* A client has what it asked for when the server has ended; a server is through when it has. */
+    const bool is_finished = transport_is_server(t) ? stream->request_pulled : stream->peer_ended;
     if (!stream->has_local_end) {
-        if (stream->peer_ended) {
+        if (is_finished) {
             set_end(stream, H2_END_FINISHED);
         } else if (stream->was_reset) {
             end_by_reset(stream, code);
-        } else if (t->goaway.is_seen && stream->id > t->goaway.last_stream_id) {
+        } else if (!transport_is_server(t) && t->goaway.is_seen &&
+                   stream->id > t->goaway.last_stream_id) {
             end_by_goaway(stream);
-        } else if (!stream->headers_pulled) {
+        } else if (!transport_is_server(t) && !stream->headers_pulled) {
             set_end(stream, H2_END_NOT_SENT);
         } else {
             end_by_session(stream, code);
@@ -203,8 +226,12 @@ void stream_on_lost(struct h2_stream *stream, const struct h2_transport_end *los
 {
     struct h2_transport *t = stream->transport;
     struct strbuf sb;
-    set_end(stream, stream->headers_sent ? H2_END_TRANSPORT : H2_END_NOT_SENT);
+    set_end(stream,
+            stream->headers_sent || transport_is_server(t) ? H2_END_TRANSPORT : H2_END_NOT_SENT);
     stream->end.sys_errno = lost->sys_errno;
+    stream->end.is_peer_dead =
+        lost->kind == H2_LOST_KEEPALIVE ||
+        (lost->kind == H2_LOST_ERRNO && lost->sys_errno == ETIMEDOUT); /* TCP_USER_TIMEOUT */
     if (lost->has_goaway) {
         set_code(stream, lost->goaway_code);
     }

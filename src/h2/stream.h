@@ -4,7 +4,7 @@
  * knows frames, lengths and limits; it does not know status codes of gRPC, deadlines or retries.
  *
  * Facts are told while nghttp2 is on the stack, so an owner's op only records and posts a task; the only functions of this page
- * it may call from an op are h2_stream_reset and the readers. All in context.
+ * it may call from an op are h2_stream_reset, h2_stream_consumed and the readers. All in context.
  */
 #ifndef H2_STREAM_H
 #define H2_STREAM_H
@@ -12,10 +12,12 @@
 #include "base/list.h"
 #include "base/metadata.h"
 #include "base/slice.h"
+#include "h2/outbox.h"
 #include "lull/types.h"
 
 #include <stdint.h>
 
+struct answer;
 struct h2_stream;
 struct h2_transport;
 
@@ -37,6 +39,7 @@ struct h2_stream_end {
     bool has_code;
     bool was_finished; /* the peer's END_STREAM had been seen before */
     int sys_errno;     /* for H2_END_TRANSPORT */
+    bool is_peer_dead; /* for H2_END_TRANSPORT: given up by keepalive or the write timeout */
     char text[160];    /* what happened, readable; "" when there is nothing to add */
 };
 
@@ -58,7 +61,15 @@ struct h2_stream_ops {
     void (*on_sent)(struct h2_stream *stream, bool is_last);
     /* Exactly once, last; the stream may be reused or freed after the turn's free phase. */
     void (*on_closed)(struct h2_stream *stream, const struct h2_stream_end *end);
+    /* [nullable] What is queued fell below H2_STREAM_ROOM_BYTES after it had been at H2_STREAM_FULL_BYTES or more. */
+    void (*on_writable)(struct h2_stream *stream);
+    /* [nullable] DATA came, before what is in it is told: progress within a message, for those who time the peer's silence. */
+    void (*on_data)(struct h2_stream *stream);
 };
+
+/* h2_stream_queued_bytes from which an owner should stop sending, and below which on_writable is told. */
+#define H2_STREAM_FULL_BYTES ((size_t)64 * 1024)
+#define H2_STREAM_ROOM_BYTES ((size_t)32 * 1024)
 
 /* Embedded in its owner; set up by h2_stream_init, given to h2_transport_open. Fields belong to h2/. */
 struct h2_stream {
@@ -68,18 +79,22 @@ struct h2_stream {
     int32_t id;                     /* -1 before HEADERS were submitted */
     uint32_t max_message_bytes;     /* judged on the prefix, before buffering */
     /* sending */
-    struct lull_slice out; /* the message being sent (unary: the only one) */
-    uint8_t out_prefix[5];
-    size_t out_done; /* bytes of prefix + message given to frames */
-    bool has_out;
-    bool end_after_out;      /* half-close after it */
+    struct outbox out;       /* messages that no frame has yet, and the half-close behind them */
     bool headers_pulled;     /* nghttp2 has made the frame; it may still wait in our own output */
     bool request_pulled;     /* END_STREAM too */
     uint64_t headers_end_at; /* where they end in the connection's output, counted in bytes */
     uint64_t request_end_at;
     struct list_node headers_link; /* waits until the socket has taken that much */
     struct list_node request_link;
+    struct list_node writable_link; /* on_writable is owed */
+    struct answer *answer;          /* server: trailers that wait for the queue to empty */
+    unsigned grpc_status;           /* server: of the trailers */
+    bool has_responded;             /* server: the response's HEADERS are nghttp2's */
+    bool has_trailers; /* server: so are the trailers, or they wait in `out` and `answer` */
     /* receiving */
+    bool auto_consume; /* see h2_stream_init */
+    size_t in_owed;    /* bytes that came and were not credited */
+    size_t in_held; /* bytes of whole messages, prefixes too, that the application has not taken */
     uint8_t in_prefix[5];
     uint8_t in_prefix_len;
     struct lull_slab *in_slab; /* assembly */
@@ -95,14 +110,39 @@ struct h2_stream {
     struct h2_stream_end end;
 };
 
+/*
+ * Both sides. `auto_consume` is true from here: each message counts as taken when it was told, which is right for unary calls. An
+ * owner that holds back its peer sets it to false before the stream is opened (a server: in on_stream) and calls h2_stream_consumed.
+ */
 void h2_stream_init(struct h2_stream *stream, const struct h2_stream_ops *ops,
                     uint32_t max_message_bytes);
 
-/* Frees what it still holds (assembly, block, out). Not while open. */
+/* Frees what it still holds (assembly, queue). Not while open. */
 void h2_stream_fini(struct h2_stream *stream);
 
 /* RST_STREAM(code) if HEADERS are on the way, nothing on the wire if not; on_closed(H2_END_LOCAL) follows, this turn or the next. */
 void h2_stream_reset(struct h2_stream *stream, uint32_t code);
+
+/*
+ * Queues one whole message; it goes out in this turn's flush, as far as the windows allow. `ends`: half-close behind it, as
+ * h2_stream_end would (clients). There is no limit here: the owner asks h2_stream_queued_bytes. LULL_OK; LULL_RC_NOMEM; LULL_RC_LIMIT
+ * when no prefix of 32 bits can tell its length; LULL_RC_STATE after the half-close or the trailers, and on a server before
+ * h2_stream_respond; LULL_RC_CLOSED when the stream is over or was never opened. On failure nothing is queued. Not from an op.
+ */
+int h2_stream_send(struct h2_stream *stream, struct lull_slice message /* [ref] */, bool ends);
+
+/* Half-close behind what is queued (clients; a server ends by h2_stream_trailers). Codes as h2_stream_send. Not from an op. */
+int h2_stream_end(struct h2_stream *stream);
+
+/* Bytes of messages, prefixes included, that no frame has yet. A blocked socket adds at most 64 KiB and a frame to them. */
+size_t h2_stream_queued_bytes(const struct h2_stream *stream);
+
+/*
+ * The application has taken one message of so many payload bytes: one call for each message told, on a stream without auto_consume.
+ * Gives the stream's window its credit; until then the peer can send one window more, and the message that began in it. Harmless
+ * on a stream that is over. Also from an op.
+ */
+void h2_stream_consumed(struct h2_stream *stream, size_t bytes);
 
 /* From on_headers: the body is no gRPC; hand its bytes to on_raw instead of cutting messages. */
 void h2_stream_take_raw(struct h2_stream *stream);

@@ -20,8 +20,12 @@
 static void flush(struct lull_task *task, struct lull_executor *executor)
 {
     struct h2_transport *t = container_of(task, struct h2_transport, flush);
+    const uint64_t written_before = t->send.written_bytes;
     (void)executor;
+    keepalive_glue_before_flush(t);
     send_flush(t);
+    keepalive_glue_after_flush(t, written_before);
+    ping_on_flushed(t);
 }
 
 static void report(struct lull_task *task, struct lull_executor *executor)
@@ -32,6 +36,7 @@ static void report(struct lull_task *task, struct lull_executor *executor)
         stream_tell(LIST_ENTRY(node, struct h2_stream, link));
     }
     if (t->is_lost && !t->is_told) {
+        ping_tell(t);
         t->is_told = true;
         t->ops->on_closed(t, &t->end);
         executor_post_dead(executor, &t->dead);
@@ -41,10 +46,13 @@ static void report(struct lull_task *task, struct lull_executor *executor)
 static void release(struct h2_transport *t)
 {
     const struct lull_allocator *allocator = executor_allocator(t->executor);
+    keepalive_glue_fini(t);
     session_fini(&t->session);
     send_fini(&t->send);
     headers_fini(t);
+    incoming_fini(t);
     framing_fini(&t->framing);
+    outbox_state_fini(&t->outbox);
     mem_release(allocator, t);
 }
 
@@ -76,12 +84,14 @@ static struct h2_transport *make(struct lull_executor *executor, struct endpoint
     send_init(&t->send);
     recv_init(t);
     headers_init(t);
+    incoming_init(t);
+    ping_init(t);
     return t;
 }
 
-int h2_transport_new(struct lull_executor *executor, struct endpoint *endpoint,
-                     const struct h2_transport_options *options, const struct h2_transport_ops *ops,
-                     void *owner, struct h2_transport **out)
+int transport_start(struct lull_executor *executor, struct endpoint *endpoint,
+                    const struct h2_transport_options *options, const struct h2_transport_ops *ops,
+                    const struct h2_server_ops *server_ops, void *owner, struct h2_transport **out)
 {
     struct h2_transport *t = make(executor, endpoint, options);
     int rc;
@@ -89,8 +99,12 @@ int h2_transport_new(struct lull_executor *executor, struct endpoint *endpoint,
         return LULL_RC_NOMEM;
     }
     t->ops = ops;
+    t->server_ops = server_ops;
     t->owner = owner;
     rc = session_init(t);
+    if (rc == LULL_OK) {
+        rc = keepalive_glue_init(t);
+    }
     if (rc == LULL_OK && endpoint_want(endpoint, LULL_WANT_READ) != 0) {
         rc = LULL_RC_SYSTEM;
     }
@@ -103,6 +117,13 @@ int h2_transport_new(struct lull_executor *executor, struct endpoint *endpoint,
     executor_post_flush(executor, &t->flush);
     *out = t;
     return LULL_OK;
+}
+
+int h2_transport_new(struct lull_executor *executor, struct endpoint *endpoint,
+                     const struct h2_transport_options *options, const struct h2_transport_ops *ops,
+                     void *owner, struct h2_transport **out)
+{
+    return transport_start(executor, endpoint, options, ops, NULL, owner, out);
 }
 
 /* ---- asking */
@@ -119,8 +140,9 @@ const struct addr *h2_transport_peer(const struct h2_transport *transport)
 
 bool h2_transport_can_open(const struct h2_transport *transport)
 {
-    return transport->has_settings && !transport->is_lost && !transport->goaway.is_seen &&
-           !transport->is_draining && transport->open < transport->peer_max_streams;
+    return transport->has_settings && !transport_is_server(transport) && !transport->is_lost &&
+           !transport->goaway.is_seen && !transport->is_draining &&
+           transport->open < transport->peer_max_streams;
 }
 
 size_t h2_transport_streams(const struct h2_transport *transport)
@@ -147,13 +169,14 @@ static void on_out_of_ids(struct h2_transport *t)
     t->is_draining = true;
 }
 
-static void take_request(struct h2_stream *stream, struct lull_slice message)
+/* A new stream's queue has room for one message without memory from elsewhere: this does not fail. */
+static void take_request(struct h2_transport *t, struct h2_stream *stream,
+                         const struct h2_request *request)
 {
-    stream->out = lull_slice_ref(message);
-    framing_prefix(stream->out_prefix, (uint32_t)message.len);
-    stream->out_done = 0;
-    stream->has_out = true;
-    stream->end_after_out = true;
+    if (request->has_message) {
+        (void)outbox_push(t, &stream->out, request->message);
+    }
+    stream->out.ends = request->ends;
 }
 
 static int submit(struct h2_transport *t, struct h2_stream *stream,
@@ -193,12 +216,13 @@ int h2_transport_open(struct h2_transport *transport, struct h2_stream *stream,
         }
         return rc;
     }
-    take_request(stream, request->message);
+    take_request(t, stream, request);
     stream->transport = t;
     list_push_back(&t->streams, &stream->link);
     t->open++;
     t->headless++;
     t->was_full = t->open >= t->peer_max_streams;
+    keepalive_glue_on_stream_opened(t);
     if (nghttp2_session_get_next_stream_id(t->session.nghttp2) > INT32_MAX) {
         on_out_of_ids(t);
     }
@@ -252,6 +276,8 @@ void transport_lose(struct h2_transport *t, enum h2_lost kind, int sys_errno, co
     LULL_INVARIANT(!t->session.is_busy, "a transport is ended while nghttp2 is on the stack");
     t->is_lost = true;
     set_end(t, kind, sys_errno, text);
+    keepalive_glue_fini(t);
+    ping_on_lost(t);
     (void)lull_executor_unpost(t->executor, &t->flush);
     (void)lull_executor_unpost(t->executor, &t->recv.again);
     t->endpoint->on_ready = NULL;
@@ -272,13 +298,15 @@ void transport_lose_errno(struct h2_transport *t, int sys_errno, const char *wha
 
 void transport_finish_if_drained(struct h2_transport *t)
 {
-    if (t->is_lost || t->open != 0) {
+    if (t->is_lost || t->open != 0 || (transport_is_server(t) && !send_is_through(t))) {
         return;
     }
     if (t->goaway.is_seen) {
         transport_lose(t, H2_LOST_GOAWAY, 0, "drained");
     } else if (t->is_draining) {
-        goaway_write(t, NGHTTP2_NO_ERROR, "");
+        if (!transport_is_server(t)) {
+            goaway_write(t, NGHTTP2_NO_ERROR, "");
+        }
         transport_lose(t, H2_LOST_LOCAL, 0,
                        t->is_out_of_ids ? "drained: stream ids are used up" : "drained");
     }
@@ -300,6 +328,7 @@ void h2_transport_close(struct h2_transport *transport, uint32_t code, const cha
 void h2_transport_drain(struct h2_transport *transport)
 {
     LULL_INVARIANT(!transport->session.is_busy, "a drain while nghttp2 is on the stack");
+    LULL_INVARIANT(!transport_is_server(transport), "a server drains by h2_transport_shutdown");
     transport->is_draining = true;
     transport_finish_if_drained(transport);
 }

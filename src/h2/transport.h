@@ -20,6 +20,7 @@ struct h2_transport_end {
         H2_LOST_PROTOCOL, /* no HTTP/2 (garbage, HTTP/1.1), or broken HTTP/2; text quotes what came */
         H2_LOST_GOAWAY,   /* drained after GOAWAY */
         H2_LOST_LOCAL,    /* h2_transport_close */
+        H2_LOST_KEEPALIVE, /* no byte came within the timeout after a PING; text says since when */
         H2_LOST_NOMEM
     } kind;
     int sys_errno;
@@ -49,9 +50,17 @@ struct h2_transport_options {
     uint32_t stream_window_bytes;
     uint32_t connection_window_bytes;
     uint32_t max_metadata_bytes; /* advertised as SETTINGS_MAX_HEADER_LIST_SIZE */
-    const char *scheme;          /* "http" or "https" */
-    const char *authority;       /* [borrow] outlives the transport */
-    const char *user_agent;      /* [borrow] outlives the transport */
+    uint32_t max_streams;   /* servers: advertised as MAX_CONCURRENT_STREAMS; 0: no limit is told */
+    const char *scheme;     /* clients: "http" or "https" */
+    const char *authority;  /* clients: [borrow] outlives the transport */
+    const char *user_agent; /* clients: [borrow] outlives the transport */
+    struct {
+        int64_t time_ns;    /* effective (lull_keepalive_interval_ns); 0 or LULL_NEVER: off */
+        int64_t timeout_ns; /* effective; 0: 20 s */
+        bool without_calls; /* a server's: true */
+        bool
+            is_system_off; /* the owner has turned the system's own probes off (endpoint_system_keepalive) */
+    } keepalive;
 };
 
 /*
@@ -77,13 +86,15 @@ struct h2_request {
     int64_t timeout_ns;    /* what is left now; LULL_NEVER: no grpc-timeout */
     const struct lull_metadata
         *metadata;             /* [nullable] checked by lull_metadata_check; -bin is encoded here */
-    struct lull_slice message; /* [ref] the one message of a unary request */
+    struct lull_slice message; /* [ref] the first message, if has_message (unary: the only one) */
+    bool has_message;          /* unary: true */
+    bool ends;                 /* half-close behind it (unary: true); else more can be sent */
 };
 
 /*
- * Opens a stream with its unary request and half-close; h2_transport_can_open must hold. Everything goes out in this turn's flush, as
- * far as the window allows. LULL_OK, LULL_RC_NOMEM, LULL_RC_LIMIT (stream ids used up: the transport drains; or a message that no
- * prefix of 32 bits can tell). On failure no op is called.
+ * Opens a stream; h2_transport_can_open must hold. Everything goes out in this turn's flush, as far as the window allows. LULL_OK,
+ * LULL_RC_NOMEM, LULL_RC_LIMIT (stream ids used up: the transport drains; or a message that no prefix of 32 bits can tell). On failure no
+ * op is called.
  */
 int h2_transport_open(struct h2_transport *transport, struct h2_stream *stream,
                       const struct h2_request *request);

@@ -12,6 +12,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/invariant.h"
@@ -197,6 +198,16 @@ int sys_getsockname(struct lull_counters *counters, int fd, struct addr *out)
         addr_from_sockaddr(out, (const struct sockaddr *)&own, len);
     }
     return err;
+}
+
+void sys_unlink(struct lull_counters *counters, const struct addr *at)
+{
+    const struct sockaddr_un *sun = (const struct sockaddr_un *)&at->storage;
+
+    /* addr_from_unix ends a path with a NUL; an abstract name begins with one. */
+    if (sun->sun_family == AF_UNIX && sun->sun_path[0] != '\0') {
+        (void)outcome(counters, unlink(sun->sun_path));
+    }
 }
 
 uint32_t sys_interface_index(const char *name)

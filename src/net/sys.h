@@ -67,6 +67,9 @@ int sys_accept(struct lull_counters *counters, int listener, int *fd, struct add
 /* Our own address, with the port that the kernel chose. */
 int sys_getsockname(struct lull_counters *counters, int fd, struct addr *out);
 
+/* Removes the path of a unix socket that has one; whether it was there does not matter. */
+void sys_unlink(struct lull_counters *counters, const struct addr *at);
+
 /* The number of a network interface; 0: no such one. Not counted: targets are read outside of
  * loops. */
 uint32_t sys_interface_index(const char *name);

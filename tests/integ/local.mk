@@ -3,3 +3,5 @@
 SCRIPT_TESTS += tests/integ/tool_args_test.sh
 include tests/integ/tool.mk
 include tests/integ/net.mk
+include tests/integ/server.mk
+SCRIPT_TESTS += tests/integ/life_test.sh

@@ -3,6 +3,7 @@ PEER_TESTS += \
 	tests/peers/etcd_test.sh \
 	tests/peers/grpcio_test.sh \
 	tests/peers/many_test.sh \
+	tests/peers/serve_test.sh \
 	tests/peers/wrong_test.sh
 
 # many_test.sh runs it. A program of somebody else: public headers, the shared library.

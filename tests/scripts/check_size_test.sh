@@ -25,9 +25,35 @@ drop src/base/a.c
 catches "a test of 71 lines" "tests/unit/base/a_test.c:a_long_story: 71 lines" check
 drop tests/unit/base/a_test.c
 
+# ---- braces elsewhere than in column 0
+{ printf 'int f(void) {\n' && filler 150 && printf '}\n'; } | put src/base/a.c
+catches "a brace at the end of the declarator's line" "src/base/a.c:f: 152 lines" check
+{ printf 'static int\n  second(int a,\n      int b) {\n' && filler 69 && printf '}\n'; } | put src/base/a.c
+catches "a declarator of three lines" "src/base/a.c:second: 71 lines" check
+{ printf '  int f(void)\n  {\n' && filler 70 && printf '  }\n'; } | put src/base/a.c
+catches "an indented function" "src/base/a.c:f: 72 lines" check
+{ printf '__attribute__((cold)) int f(void) __attribute__((noinline(1)))\n{\n' && filler 70 && printf '}\n'; } | put src/base/a.c
+catches "a function with attributes" "src/base/a.c:f: 72 lines" check
+{ printf 'int f(void)\n{\n  if (a) {\n' && filler 40 && printf '}\n' && filler 40 && printf '}\n'; } | put src/base/a.c
+catches "a } in column 0 inside a function" "src/base/a.c:44: a } in column 0 that ends no function" check
+{ printf 'int f(void)\n{\n#if A\n  if (a) {\n#else\n  if (b) {\n#endif\n  }\n}\n'; } | put src/base/a.c
+catches "braces that an #if has twice" "a } in column 0 that ends no function" check
+{ printf 'int f(void)\n{\n  x = "}"; /* } */ y = (char[]){123};\n' && filler 68 && printf '}\n'; } | put src/base/a.c
+catches "braces in strings and comments" "src/base/a.c:f: 71 lines" check
+{ printf 'extern "C" {\nstatic inline int f(void) {\n' && filler 70 && printf '}\n}\n'; } | put src/base/a.c
+catches "a function for C++ too" "src/base/a.c:f: 72 lines" check
+{ printf 'static const struct a all[] = {\n' && awk 'BEGIN { for (i = 0; i < 200; i++) print "    {1, f(2)}," }' && printf '};\n'; } |
+    put src/base/a.c
+{ printf 'struct a {\n' && awk 'BEGIN { for (i = 0; i < 200; i++) print "    int (*f)(int);" }' && printf '};\n'; } |
+    put src/base/a.h
+{ printf '#define A(x) \\\n' && awk 'BEGIN { for (i = 0; i < 80; i++) print "    f(x) { \\" }' && printf '    }\n'; } | put src/base/b.h
+passes "what is long and no function" check
+drop src/base/a.c src/base/a.h src/base/b.h
+
 filler 600 | put tool/a.c
 passes "a file of 600 lines" check
-for file in src/h2/a.c include/lull/a.h tool/a.h testkit/a.c tests/sim/a.c tests/peers/a.sh tests/peers/a.py examples/a.c; do
+for file in src/h2/a.c include/lull/a.h tool/a.h testkit/a.c tests/sim/a.c tests/peers/a.sh tests/peers/a.py examples/a.c \
+    scripts/a.sh scripts/a.awk quickstart src/base/a.inc; do
     filler 601 | put "$file"
     catches "601 lines in $file" "$file: 601 lines" check
     drop "$file"

@@ -53,7 +53,7 @@ START_TEST(while_it_waits_for_a_connection_no_frame_is_sent)
     rig_expect_text(&call, "cancelled by the application while connecting to 127.0.0.1:2379");
     ck_assert_uint_eq(peer_count(rig_peer(&rig, 0), FRAME_HEADERS), 0);
     ck_assert_uint_eq(peer_count(rig_peer(&rig, 0), FRAME_RST), 0);
-    ck_assert_uint_eq(rig.channel->live_calls, 0);
+    ck_assert_uint_eq(lull_idle_calls(&rig.channel->idle), 0);
     rig_fini(&rig);
 }
 END_TEST

@@ -197,7 +197,7 @@ END_TEST
 /* Calls count from their creation to the return of done: what idle mode will go by (RULINGS 4). */
 static void expect_live(struct rig_call *done)
 {
-    ck_assert_uint_eq(done->rig->channel->live_calls, 1);
+    ck_assert_uint_eq(lull_idle_calls(&done->rig->channel->idle), 1);
 }
 
 START_TEST(a_call_counts_from_creation_to_the_end_of_done)
@@ -205,10 +205,10 @@ START_TEST(a_call_counts_from_creation_to_the_end_of_done)
     begin(rig_answer_hello);
     call.then = expect_live;
     rig_call_with(&rig, &call, LULL_NEVER, false);
-    ck_assert_uint_eq(rig.channel->live_calls, 1);
+    ck_assert_uint_eq(lull_idle_calls(&rig.channel->idle), 1);
     rig_settle(&rig);
     ck_assert_uint_eq(call.done, 1);
-    ck_assert_uint_eq(rig.channel->live_calls, 0);
+    ck_assert_uint_eq(lull_idle_calls(&rig.channel->idle), 0);
     rig_fini(&rig);
 }
 END_TEST

@@ -33,6 +33,48 @@ START_TEST(defaults_are_those_of_the_header)
     ck_assert_uint_eq(out.connection_window_bytes, 1048576);
     ck_assert_uint_eq(out.max_queued_calls, 100000);
     ck_assert(!out.allow_short_timers);
+    ck_assert_int_eq(out.idle_timeout_ns, 30 * 60 * LULL_SECOND);
+    ck_assert_int_eq(out.keepalive_time_ns, LULL_NEVER);
+    ck_assert_int_eq(out.keepalive_timeout_ns, 20 * LULL_SECOND);
+    ck_assert_int_eq(out.read_timeout_ns, LULL_NEVER);
+    ck_assert(!out.keepalive_without_calls);
+    ck_assert(out.tcp_keepalive);
+}
+END_TEST
+
+/* RULINGS 8 */
+START_TEST(silences_have_floors_which_short_timers_lift)
+{
+    static const struct {
+        int64_t given_ns, floor_ns, short_ns;
+    } idle[] = {{1, LULL_SECOND, 1},
+                {LULL_SECOND + 1, LULL_SECOND + 1, LULL_SECOND + 1},
+                {0, LULL_NEVER, LULL_NEVER},
+                {LULL_NEVER, LULL_NEVER, LULL_NEVER}},
+      keepalive[] = {{1, 10 * LULL_SECOND, 1},
+                     {11 * LULL_SECOND, 11 * LULL_SECOND, 11 * LULL_SECOND},
+                     {0, LULL_NEVER, LULL_NEVER},
+                     {LULL_NEVER, LULL_NEVER, LULL_NEVER}},
+      timeout[] = {{1, 10 * LULL_MS, 1},
+                   {0, 10 * LULL_MS, 1},
+                   {11 * LULL_MS, 11 * LULL_MS, 11 * LULL_MS},
+                   {LULL_NEVER, LULL_NEVER, LULL_NEVER}};
+    for (size_t i = 0; i < 8; i++) {
+        size_t row = i / 2;
+        bool is_short = i % 2 != 0;
+        given.allow_short_timers = is_short;
+        given.idle_timeout_ns = idle[row].given_ns;
+        given.keepalive_time_ns = keepalive[row].given_ns;
+        given.keepalive_timeout_ns = timeout[row].given_ns;
+        given.read_timeout_ns = row == 0 ? 0 : 1;
+        ck_assert_int_eq(options_resolve(&given, &out, &error), LULL_OK);
+        ck_assert_int_eq(out.idle_timeout_ns, is_short ? idle[row].short_ns : idle[row].floor_ns);
+        ck_assert_int_eq(out.keepalive_time_ns,
+                         is_short ? keepalive[row].short_ns : keepalive[row].floor_ns);
+        ck_assert_int_eq(out.keepalive_timeout_ns,
+                         is_short ? timeout[row].short_ns : timeout[row].floor_ns);
+        ck_assert_int_eq(out.read_timeout_ns, row == 0 ? LULL_NEVER : 1);
+    }
 }
 END_TEST
 
@@ -104,6 +146,14 @@ START_TEST(a_refusal_names_the_option)
     expect_refused("backoff_jitter");
     given.backoff_jitter = (double)NAN;
     expect_refused("backoff_jitter");
+    given.idle_timeout_ns = -1;
+    expect_refused("idle_timeout_ns");
+    given.keepalive_time_ns = INT64_MIN;
+    expect_refused("keepalive_time_ns");
+    given.keepalive_timeout_ns = -1;
+    expect_refused("keepalive_timeout_ns");
+    given.read_timeout_ns = -1;
+    expect_refused("read_timeout_ns");
     given.stream_window_bytes = 0x80000000u;
     expect_refused("stream_window_bytes");
     given.connection_window_bytes = UINT32_MAX;
@@ -130,6 +180,7 @@ static Suite *options_suite(void)
     TCase *tcase = tcase_create("options");
     tcase_add_checked_fixture(tcase, set_up, NULL);
     tcase_add_test(tcase, defaults_are_those_of_the_header);
+    tcase_add_test(tcase, silences_have_floors_which_short_timers_lift);
     tcase_add_test(tcase, short_times_are_raised_to_their_floors);
     tcase_add_test(tcase, allow_short_timers_lifts_the_floors);
     tcase_add_test(tcase, sizes_are_raised_to_what_http2_needs);

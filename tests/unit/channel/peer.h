@@ -43,6 +43,9 @@ struct peer_frame {
 
 struct peer;
 typedef void (*peer_request_fn)(struct peer *peer, uint32_t stream, void *ctx);
+/* A DATA frame of the client's, before on_request if it is the last. */
+typedef void (*peer_data_fn)(struct peer *peer, uint32_t stream, const uint8_t *payload, size_t len,
+                             void *ctx);
 
 struct peer {
     struct endpoint *end; /* NULL once closed */
@@ -60,6 +63,7 @@ struct peer {
     uint64_t frames_seen; /* all there were */
     uint64_t seen_by_type[16];
     peer_request_fn on_request;
+    peer_data_fn on_data; /* [nullable] */
     void *ctx;
 };
 

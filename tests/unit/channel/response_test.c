@@ -126,7 +126,7 @@ static struct lull_metadata block_of(struct lull_metadatum items[2], const char 
 static void fill(struct response *r, const struct shape *shape)
 {
     struct lull_metadatum items[2];
-    response_init(r);
+    response_init(r, true);
     if (shape->has_headers) {
         struct lull_metadata headers = block_of(items, shape->type, NULL);
         response_on_headers(r, shape->http, &headers);
@@ -208,7 +208,7 @@ START_TEST(a_long_body_is_not_waited_for)
     struct lull_metadatum items[2];
     struct lull_metadata headers = block_of(items, "text/html", NULL);
     uint8_t page[150] = {'x'};
-    response_init(&r);
+    response_init(&r, true);
     response_on_headers(&r, 200, &headers);
     response_on_raw(&r, page, sizeof(page));
     ck_assert(!response_is_decided(&r));

@@ -13,9 +13,8 @@
 
 static int loop_alarm(struct lull_loop *loop, struct lull_instant at)
 {
-    (void)loop;
-    (void)at;
-    return 0;
+    const struct rig *rig = container_of(loop, struct rig, loop);
+    return rig->refuses_alarms && at.ns != LULL_NEVER ? ENOMEM : 0;
 }
 
 static void loop_wake(struct lull_loop *loop)
@@ -81,6 +80,7 @@ static void accept_attempt(struct rig_attempt *attempt)
     endpoint_pipe_connected(attempt->client_end);
     peer_init(attempt->peer, attempt->server_end, rig->on_request, rig);
     attempt->peer->is_mute = attempt->step.is_mute;
+    attempt->peer->on_data = rig->on_data;
     if (!attempt->step.is_mute) {
         if (rig->limit == UINT32_MAX) {
             peer_settings(attempt->peer);
@@ -207,6 +207,7 @@ void rig_init(struct rig *rig)
     lull_channel_options_init(&rig->options);
     rig->options.world = &rig->world;
     rig->options.backoff_jitter = 0.0;
+    rig->options.idle_timeout_ns = LULL_NEVER; /* channel_idle_test's; elsewhere its timer would be counted */
     rig->options.trace.event = on_event;
     rig->options.trace.ctx = rig;
     rig->wants_trace = true;

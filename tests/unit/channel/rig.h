@@ -76,7 +76,9 @@ struct rig {
     size_t attempt_count;
     uint32_t limit; /* MAX_CONCURRENT_STREAMS that peers announce; UINT32_MAX: nothing said */
     peer_request_fn on_request; /* NULL: answers "hello" */
+    peer_data_fn on_data;       /* [nullable] */
 
+    bool refuses_alarms; /* the loop does (RULINGS 18) */
     bool wants_trace;
     char trace[RIG_TRACE_MAX][200];
     size_t trace_count;

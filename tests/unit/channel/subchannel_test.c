@@ -351,6 +351,67 @@ START_TEST(closing_in_backoff_leaves_no_timer)
 }
 END_TEST
 
+/* ---- the system's own probes: a dialler whose endpoints remember what they were told */
+
+static struct endpoint_ops probed_ops;
+static unsigned probes_told;
+static bool probes_on;
+static struct lull_dialer *inner_dialer;
+
+static int tell_probes(struct endpoint *endpoint, bool on)
+{
+    (void)endpoint;
+    probes_told++;
+    probes_on = on;
+    return 0;
+}
+
+static int dial_probed(struct lull_dialer *dialer, struct lull_loop *loop,
+                       struct lull_executor *executor, const struct addr *to, struct endpoint **out)
+{
+    (void)dialer;
+    int err = inner_dialer->ops->dial(inner_dialer, loop, executor, to, out);
+    if (err == 0) {
+        probed_ops = *(*out)->ops;
+        probed_ops.system_keepalive = tell_probes;
+        (*out)->ops = &probed_ops;
+    }
+    return err;
+}
+
+static const struct dialer_ops probed_dialer_ops = {dial_probed};
+
+/* RULINGS 5: on from the start, so only switching them off is told */
+START_TEST(tcp_keepalive_is_switched_off_on_each_connection_if_so_asked)
+{
+    for (int on = 0; on <= 1; on++) {
+        struct lull_dialer dialer = {.ops = &probed_dialer_ops};
+        struct rig_step step = {.what = RIG_ACCEPT};
+        rig_init(&rig);
+        rig_step(&rig, step);
+        inner_dialer = rig.world.dial;
+        rig.world.dial = &dialer;
+        rig.options.tcp_keepalive = on != 0;
+        rig_open(&rig);
+        probes_told = 0;
+        probes_on = true;
+        for (unsigned n = 1; n <= 2; n++) {
+            (void)lull_channel_state(rig.channel, true);
+            rig_advance(&rig, LULL_SECOND);
+            ck_assert_uint_eq(rig.attempt_count, n);
+            ck_assert_uint_eq(probes_told, on ? 0 : n);
+            ck_assert_int_eq(probes_on, on);
+            /* RULINGS 7: where the system probes, the write timeout is to be taken back when quiet. */
+            ck_assert_uint_eq(armed(), on ? 1 : 0);
+            lull_channel_enter_idle(rig.channel);
+            rig_advance(&rig, LULL_SECOND);
+        }
+        ck_assert_uint_eq(armed(), 0);
+        rig_fini(&rig);
+    }
+}
+END_TEST
+
 static Suite *subchannel_suite(void)
 {
     Suite *suite = suite_create("subchannel");
@@ -371,6 +432,7 @@ static Suite *subchannel_suite(void)
     tcase_add_test(tcase, reset_backoff_dials_now_and_only_in_transient_failure);
     tcase_add_test(tcase, a_success_forgets_the_last_failure);
     tcase_add_test(tcase, closing_in_backoff_leaves_no_timer);
+    tcase_add_test(tcase, tcp_keepalive_is_switched_off_on_each_connection_if_so_asked);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -6,6 +6,7 @@ check_PROGRAMS += \
 	tests/unit/exec/inbox_test \
 	tests/unit/exec/lane_test \
 	tests/unit/exec/lane_oracle_test \
+	tests/unit/exec/refusal_test \
 	tests/unit/exec/rescheduler_oracle_test \
 	tests/unit/exec/rescheduler_test \
 	tests/unit/exec/task_queue_test \
@@ -44,3 +45,6 @@ tests_unit_exec_timer_test_LDADD = $(UNIT_LIBS)
 
 tests_unit_exec_turn_test_SOURCES = tests/unit/exec/turn_test.c tests/unit/exec/fixture.h
 tests_unit_exec_turn_test_LDADD = $(UNIT_LIBS)
+
+tests_unit_exec_refusal_test_SOURCES = tests/unit/exec/refusal_test.c tests/unit/exec/fixture.h
+tests_unit_exec_refusal_test_LDADD = $(UNIT_LIBS)

@@ -156,6 +156,138 @@ START_TEST(padding_is_credited)
 }
 END_TEST
 
+/* ---- a stream whose owner holds its peer back */
+
+static size_t credited(uint32_t id)
+{
+    struct sent_frame frame;
+    size_t sum = 0;
+    for (unsigned n = 0; sent_frame(8, id, n, &frame); n++) {
+        sum += get32(frame.payload);
+    }
+    return sum;
+}
+
+/* One message in frames of 10 000 bytes, as far as `bytes` of it (with its prefix). */
+static void say_message(uint32_t id, size_t len, size_t bytes)
+{
+    static uint8_t body[10000];
+    for (size_t said = 0; said < bytes;) {
+        const size_t chunk = bytes - said < sizeof(body) ? bytes - said : sizeof(body);
+        memset(body, 0, 5);
+        if (said == 0) {
+            framing_prefix(body, (uint32_t)len);
+        }
+        say_frame(0, 0, id, body, chunk);
+        said += chunk;
+        run();
+    }
+}
+
+/*
+ * The window is 64 000 and the updates come in halves. Whole messages that nobody took hold their bytes and 5 more back; the part of one
+ * that is not whole is credited. What is expected is what the peer may send after all that: in windows, less what no update told yet.
+ */
+static const struct {
+    const char *name;
+    size_t lengths[4]; /* whole messages; 0: none */
+    unsigned taken;    /* of these */
+    size_t part;       /* bytes of one more, of 3 000 000 */
+    size_t stream;     /* credit on the stream */
+} windows[] = {
+    {"nothing is taken", {20000, 20000, 15000}, 0, 0, 0},
+    {"half a window is taken", {20000, 20000, 15000}, 2, 0, 40010},
+    {"less than half is taken", {20000, 20000, 15000}, 1, 0, 0},
+    {"all is taken; the rest waits for half a window", {20000, 20000, 15000}, 3, 0, 40010},
+    {"a part flows though a message is held", {1000}, 0, 40000, 40000},
+    {"a part under half a window is not told yet", {1000}, 0, 30000, 0},
+    {"a part that is larger than the window", {1000}, 0, 500000, 480000},
+    {"a message of the window's size flowed as it came", {63995}, 0, 0, 40000},
+    {"it is taken; the rest waits for half a window", {63995}, 1, 0, 40000},
+    {"a message larger than the window, taken", {200000}, 1, 0, 200000},
+};
+
+#define WINDOWS ((int)(sizeof(windows) / sizeof(windows[0])))
+
+START_TEST(credit_follows_what_is_taken)
+{
+    struct h2_transport_options options = world_options();
+    const struct pipe_options pipe = {.capacity_bytes = 1024 * 1024};
+    size_t arrived = 0;
+    struct heard *h;
+    options.stream_window_bytes = 64000;
+    world_begin_as(&options, pipe, NULL);
+    h = world_ready(1);
+    h->stream.auto_consume = false;
+    say_headers(1);
+    for (unsigned i = 0; i < 4 && windows[_i].lengths[i] != 0; i++) {
+        const size_t len = windows[_i].lengths[i];
+        say_message(1, len, len + 5);
+        arrived += len + 5;
+    }
+    for (unsigned i = 0; i < windows[_i].taken; i++) {
+        h2_stream_consumed(&h->stream, windows[_i].lengths[i]);
+    }
+    say_message(1, 3000000, windows[_i].part);
+    run();
+    arrived += windows[_i].part;
+    ck_assert_uint_eq(h->closed, 0);
+    ck_assert_msg(credited(1) == windows[_i].stream, "%s: %zu, not %zu", windows[_i].name,
+                  credited(1), windows[_i].stream);
+    /* The connection's is credited whatever the stream does. */
+    ck_assert_uint_ge(credited(0) + 524288, 1024 * 1024 - 65535 + arrived);
+    world_end();
+}
+END_TEST
+
+START_TEST(taking_too_much_or_too_late_does_no_harm)
+{
+    struct heard *h;
+    world_begin();
+    h = world_ready(1);
+    h->stream.auto_consume = false;
+    say_headers(1);
+    say_frame(0, 0, 1, MESSAGE_2, 7);
+    run();
+    h2_stream_consumed(&h->stream, 2);
+    h2_stream_consumed(&h->stream, 2);
+    h2_stream_consumed(&h->stream, 1000000);
+    say_trailers(1);
+    run();
+    ck_assert_int_eq(h->end.kind, H2_END_FINISHED);
+    h2_stream_consumed(&h->stream, 2);
+    run();
+    ck_assert_uint_eq(sent_count(8, 1), 0);
+    world_end();
+}
+END_TEST
+
+/* Messages without bytes cost their prefixes: nobody sends them without an end. */
+START_TEST(empty_messages_hold_their_prefixes)
+{
+    static uint8_t body[16380];
+    struct h2_transport_options options = world_options();
+    struct heard *h;
+    options.stream_window_bytes = 65520;
+    world_begin_as(&options, (struct pipe_options){.capacity_bytes = 1024 * 1024}, NULL);
+    h = world_ready(1);
+    h->stream.auto_consume = false;
+    say_headers(1);
+    for (int i = 0; i < 4; i++) {
+        say_frame(0, 0, 1, body, sizeof(body));
+    }
+    run();
+    ck_assert_uint_eq(h->messages, 13104);
+    ck_assert_uint_eq(credited(1), 0);
+    for (unsigned i = 0; i < 13104; i++) {
+        h2_stream_consumed(&h->stream, 0);
+    }
+    run();
+    ck_assert_uint_ge(credited(1), 32760);
+    world_end();
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("h2/flow");
@@ -168,6 +300,9 @@ static Suite *suite(void)
     tcase_add_test(tc, data_of_a_reset_stream_is_credited);
     tcase_add_test(tc, raw_bytes_are_credited);
     tcase_add_test(tc, padding_is_credited);
+    tcase_add_loop_test(tc, credit_follows_what_is_taken, 0, WINDOWS);
+    tcase_add_test(tc, taking_too_much_or_too_late_does_no_harm);
+    tcase_add_test(tc, empty_messages_hold_their_prefixes);
     suite_add_tcase(s, tc);
     return s;
 }

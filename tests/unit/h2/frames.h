@@ -106,7 +106,7 @@ static inline void say_answer(uint32_t id)
     say_trailers(id);
 }
 
-/* ---- what the client wrote */
+/* ---- what the transport wrote */
 
 struct sent_frame {
     uint32_t len;
@@ -118,7 +118,7 @@ struct sent_frame {
 /* The n-th frame (from 0) of a type (256: any) and stream (UINT32_MAX: any). */
 static inline bool sent_frame(unsigned type, uint32_t id, unsigned n, struct sent_frame *frame)
 {
-    size_t at = MAGIC_BYTES;
+    size_t at = out_start;
     while (at + 9 <= out_len) {
         const uint8_t *p = out + at;
         frame->len = (uint32_t)p[0] << 16 | (uint32_t)p[1] << 8 | p[2];

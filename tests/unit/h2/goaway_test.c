@@ -4,7 +4,7 @@
 
 #include "base/strbuf.h"
 #include "tests/support/check_main.h"
-#include "tests/unit/h2/frames.h"
+#include "tests/unit/h2/serve_world.h"
 
 START_TEST(description_quotes_the_peers_bytes)
 {
@@ -256,6 +256,169 @@ START_TEST(close_with_unsent_output_does_not_wait)
 }
 END_TEST
 
+/* ---- a server that goes in order */
+
+static uint32_t drain_payload[2];
+
+static void expect_notice(void)
+{
+    struct sent_frame frame;
+    ck_assert(sent_frame(7, 0, 0, &frame));
+    ck_assert_uint_eq(get32(frame.payload), 0x7fffffff);
+    ck_assert_uint_eq(get32(frame.payload + 4), 0);
+    ck_assert_uint_eq(sent_count(7, 0), 1);
+    ck_assert(sent_frame(6, 0, 0, &frame));
+    ck_assert_uint_eq(frame.flags, 0);
+    memcpy(drain_payload, frame.payload, 8);
+}
+
+static void expect_final(uint32_t last)
+{
+    struct sent_frame frame;
+    ck_assert(sent_frame(7, 0, 1, &frame));
+    ck_assert_uint_eq(get32(frame.payload), last);
+    ck_assert_uint_eq(get32(frame.payload + 4), 0);
+    ck_assert_uint_eq(frame.len, 8 + 7);
+    ck_assert_mem_eq(frame.payload + 8, "max_age", 7);
+    ck_assert_uint_eq(sent_count(7, 0), 2);
+}
+
+START_TEST(shutdown_says_goaway_twice_and_ends_with_its_last_stream)
+{
+    const struct block block = good_request();
+    serve_begin();
+    serve_greet();
+    (void)ask(1);
+    ck_assert_int_eq(h2_transport_shutdown(t, "max_age"), LULL_OK);
+    ck_assert_int_eq(h2_transport_shutdown(t, "again"), LULL_OK);
+    run();
+    expect_notice();
+    (void)ask(3); /* was on its way, or does not know yet */
+    say_frame(6, 1, 0, drain_payload, 8);
+    run();
+    expect_final(3);
+    say_block(5, &block, true); /* it has been told: nobody takes it */
+    run();
+    ck_assert_uint_eq(requests, 2);
+    ck_assert_uint_eq(told.closed, 0);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(h2_stream_respond(&calls[i].stream, NULL), LULL_OK);
+        ck_assert_int_eq(h2_stream_trailers(&calls[i].stream, 0, NULL, NULL), LULL_OK);
+    }
+    run();
+    ck_assert_int_eq(calls[0].end.kind, H2_END_FINISHED);
+    ck_assert_int_eq(calls[1].end.kind, H2_END_FINISHED);
+    ck_assert_uint_eq(told.closed, 1);
+    ck_assert_int_eq(told.end.kind, H2_LOST_LOCAL);
+    ck_assert_str_eq(told.end.text, "drained");
+    ck_assert_uint_eq(sent_count(7, 0), 2);
+    serve_end();
+}
+END_TEST
+
+START_TEST(shutdown_without_streams_ends_when_the_ping_is_answered)
+{
+    serve_begin();
+    serve_greet();
+    ck_assert_int_eq(h2_transport_shutdown(t, "max_age"), LULL_OK);
+    run();
+    expect_notice();
+    ck_assert_uint_eq(told.closed, 0);
+    say_frame(6, 1, 0, "\1\2\3\4\5\6\7\x08", 8); /* somebody else's */
+    run();
+    ck_assert_uint_eq(told.closed, 0);
+    say_frame(6, 1, 0, drain_payload, 8);
+    run();
+    expect_final(0);
+    ck_assert_uint_eq(told.closed, 1);
+    serve_end();
+}
+END_TEST
+
+START_TEST(owner_that_waits_no_longer_cuts_the_notice_short)
+{
+    serve_begin();
+    serve_greet();
+    ck_assert_int_eq(h2_transport_shutdown_now(t), LULL_OK); /* too early: nothing */
+    ck_assert_int_eq(h2_transport_shutdown(t, "max_age"), LULL_OK);
+    run();
+    expect_notice();
+    ck_assert_int_eq(h2_transport_shutdown_now(t), LULL_OK);
+    ck_assert_int_eq(h2_transport_shutdown_now(t), LULL_OK);
+    run();
+    expect_final(0);
+    ck_assert_uint_eq(told.closed, 1);
+    serve_end();
+}
+END_TEST
+
+/* The last answer is in our own output when its stream ends. */
+START_TEST(shutdown_waits_for_a_full_socket)
+{
+    struct h2_transport_options options = world_options();
+    static uint8_t bytes[30000];
+    struct heard *h;
+    serve_begin_as(&options, (struct pipe_options){.capacity_bytes = 1000});
+    SAY(MAGIC F1);
+    run();
+    SAY(F1A);
+    run();
+    h = ask(1);
+    ck_assert_int_eq(h2_transport_shutdown(t, "max_age"), LULL_OK);
+    run();
+    expect_notice();
+    world_drain(false);
+    ck_assert_int_eq(h2_stream_respond(&h->stream, NULL), LULL_OK);
+    ck_assert_int_eq(h2_stream_send(&h->stream, lull_slice_static(bytes, 30000), false), LULL_OK);
+    ck_assert_int_eq(h2_stream_trailers(&h->stream, 0, NULL, NULL), LULL_OK);
+    ck_assert_int_eq(h2_transport_shutdown_now(t), LULL_OK);
+    run();
+    ck_assert_int_eq(h->end.kind, H2_END_FINISHED);
+    ck_assert_uint_eq(told.closed, 0);
+    world_drain(true);
+    run();
+    ck_assert_uint_eq(told.closed, 1);
+    (void)next_fields(1);
+    ck_assert(next_fields(1).ends);
+    serve_end();
+}
+END_TEST
+
+START_TEST(loss_within_the_notice_is_just_a_loss)
+{
+    serve_begin();
+    serve_greet();
+    (void)ask(1);
+    ck_assert_int_eq(h2_transport_shutdown(t, "max_age"), LULL_OK);
+    run();
+    hang_up();
+    run();
+    ck_assert_int_eq(told.end.kind, H2_LOST_EOF);
+    ck_assert_int_eq(calls[0].end.kind, H2_END_TRANSPORT);
+    serve_end();
+}
+END_TEST
+
+/* A client's GOAWAY says that it goes: what it asked is still answered. */
+START_TEST(goaway_of_the_client_lets_its_streams_end)
+{
+    serve_begin();
+    serve_greet();
+    (void)ask(1);
+    say_goaway(0, 0, "idle");
+    run();
+    ck_assert_uint_eq(told.goaways, 1);
+    ck_assert_uint_eq(told.closed, 0);
+    ck_assert_int_eq(h2_stream_respond(&calls[0].stream, NULL), LULL_OK);
+    ck_assert_int_eq(h2_stream_trailers(&calls[0].stream, 0, NULL, NULL), LULL_OK);
+    run();
+    ck_assert_int_eq(calls[0].end.kind, H2_END_FINISHED);
+    ck_assert_uint_eq(told.closed, 1);
+    ck_assert_int_eq(told.end.kind, H2_LOST_GOAWAY);
+    serve_end();
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("h2/goaway");
@@ -272,6 +435,12 @@ static Suite *suite(void)
     tcase_add_test(tc, our_close_says_goaway_in_the_last_write);
     tcase_add_test(tc, close_before_the_first_flush_writes_nothing);
     tcase_add_test(tc, close_with_unsent_output_does_not_wait);
+    tcase_add_test(tc, shutdown_says_goaway_twice_and_ends_with_its_last_stream);
+    tcase_add_test(tc, shutdown_without_streams_ends_when_the_ping_is_answered);
+    tcase_add_test(tc, owner_that_waits_no_longer_cuts_the_notice_short);
+    tcase_add_test(tc, shutdown_waits_for_a_full_socket);
+    tcase_add_test(tc, loss_within_the_notice_is_just_a_loss);
+    tcase_add_test(tc, goaway_of_the_client_lets_its_streams_end);
     suite_add_tcase(s, tc);
     return s;
 }

@@ -72,7 +72,13 @@ static void see(struct h2_stream *stream, int status, const struct metadata_list
 }
 
 static const struct h2_stream_ops seeing_ops = {
-    hear_headers, hear_message, hear_raw, see, hear_end_of_data, hear_sent, hear_closed,
+    .on_headers = hear_headers,
+    .on_message = hear_message,
+    .on_raw = hear_raw,
+    .on_trailers = see,
+    .on_end_of_data = hear_end_of_data,
+    .on_sent = hear_sent,
+    .on_closed = hear_closed,
 };
 
 static const struct {

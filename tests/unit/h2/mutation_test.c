@@ -3,22 +3,14 @@
  * 20 000 seeded mutations of a server's bytes, in random pieces: whatever comes, every stream ends once, the transport ends once,
  * nothing asserts and nothing is left. Run it under a sanitizer.
  */
-#include "base/random.h"
 #include "tests/support/check_main.h"
 #include "tests/unit/h2/frames.h"
+#include "tests/unit/h2/mutate.h"
 
-#define ROUNDS     2000
-#define LIVES      20000
-#define BATCHES    (LIVES / ROUNDS)
-#define STREAM_MAX 4096
-#define OPENED     6
-
-static uint64_t state;
-
-static size_t below(size_t n)
-{
-    return (size_t)(random_splitmix(&state) % n);
-}
+#define ROUNDS  2000
+#define LIVES   20000
+#define BATCHES (LIVES / ROUNDS)
+#define OPENED  6
 
 /* SETTINGS, answers of many shapes on streams 1 to 11, PING, window updates, GOAWAY. */
 static size_t valid(uint8_t *to)
@@ -43,39 +35,6 @@ static size_t valid(uint8_t *to)
     at += put_frame(at, 7, 0, 0, "\0\0\0\x0b\0\0\0\0bye", 11);
     at += put_frame(at, 3, 0, 11, "\0\0\0\7", 4);
     return (size_t)(at - to);
-}
-
-static size_t mutate(uint8_t *bytes, size_t len)
-{
-    for (size_t n = 1 + below(4); n > 0 && len > 1; n--) {
-        const size_t at = below(len);
-        const size_t run_len = 1 + below(len - at < 12 ? len - at : 12);
-        switch (below(6)) {
-        case 0: /* a bit */
-            bytes[at] ^= (uint8_t)(1u << below(8));
-            break;
-        case 1: /* a byte */
-            bytes[at] = (uint8_t)below(256);
-            break;
-        case 2: /* cut out */
-            memmove(bytes + at, bytes + at + run_len, len - at - run_len);
-            len -= run_len;
-            break;
-        case 3: /* twice */
-            if (len + run_len <= STREAM_MAX) {
-                memmove(bytes + at + run_len, bytes + at, len - at);
-                len += run_len;
-            }
-            break;
-        case 4: /* extreme */
-            bytes[at] = below(2) == 0 ? 0xff : 0;
-            break;
-        default: /* cut short */
-            len = below(8) == 0 ? at + 1 : len;
-            break;
-        }
-    }
-    return len;
 }
 
 static void live(uint64_t seed)

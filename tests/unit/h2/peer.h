@@ -34,7 +34,7 @@ static inline ssize_t peer_body(nghttp2_session *session, int32_t id, uint8_t *i
     (void)user;
     for (size_t i = 0; i < give; i++) {
         size_t at = whole - *left + i;
-        into[i] = at == 0 ? 0 : at < 5 ? (uint8_t)(peer.answer_len >> (8 * (4 - at))) : (uint8_t)at;
+        into[i] = (uint8_t)(at == 0 ? 0 : at < 5 ? peer.answer_len >> (8 * (4 - at)) : at);
     }
     *left -= give;
     if (*left == 0) {

@@ -76,12 +76,54 @@ START_TEST(text_is_cut_not_overrun)
 }
 END_TEST
 
+/* ---- a client's */
+
+START_TEST(client_is_judged_when_its_magic_and_a_head_are_there)
+{
+    static const char bytes[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0";
+    char text[200];
+    for (size_t len = 0; len < sizeof(bytes); len++) {
+        ck_assert_int_eq(
+            preface_judge_client((const uint8_t *)bytes, len, false, text, sizeof(text)),
+            len < PREFACE_MAGIC_BYTES + 9 ? PREFACE_MORE : PREFACE_GOOD);
+    }
+}
+END_TEST
+
+/* A word that may go on as a request of HTTP/1.1 is waited for, so that the whole line can be told; nothing else is. */
+START_TEST(client_that_is_a_stranger_is_named_by_its_first_line)
+{
+    static const struct {
+        const char *bytes;
+        bool is_all;
+        enum preface expected;
+    } words[] = {
+        {"P", false, PREFACE_MORE},         {"GET", false, PREFACE_MORE},
+        {"GET", true, PREFACE_WRONG},       {"GET / HTTP/1.1\r\n", false, PREFACE_WRONG},
+        {"\x16\x03", false, PREFACE_WRONG}, {"PRI * HTTP/2.1\r\n", false, PREFACE_WRONG},
+        {"pri * ", false, PREFACE_WRONG},
+    };
+    char text[200];
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        ck_assert_int_eq(preface_judge_client((const uint8_t *)words[i].bytes,
+                                              strlen(words[i].bytes), words[i].is_all, text,
+                                              sizeof(text)),
+                         words[i].expected);
+    }
+    (void)preface_judge_client((const uint8_t *)"GET /x HTTP/1.1\r\nA", 18, false, text,
+                               sizeof(text));
+    ck_assert_str_eq(text, "the client does not speak HTTP/2 from the start: \"GET /x HTTP/1.1\"");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("h2/preface");
     TCase *tc = tcase_create("preface");
     tcase_add_loop_test(tc, first_bytes_are_named, 0, (int)(sizeof(rows) / sizeof(rows[0])));
     tcase_add_test(tc, text_is_cut_not_overrun);
+    tcase_add_test(tc, client_is_judged_when_its_magic_and_a_head_are_there);
+    tcase_add_test(tc, client_that_is_a_stranger_is_named_by_its_first_line);
     suite_add_tcase(s, tc);
     return s;
 }

@@ -231,6 +231,36 @@ START_TEST(rst_stream_overtakes_data_that_was_not_pulled)
 }
 END_TEST
 
+START_TEST(blocked_socket_leaves_messages_in_the_queue)
+{
+    struct h2_transport_options options = world_options();
+    static uint8_t bytes[30000];
+    struct h2_request request = a_request();
+    struct heard *h;
+    world_begin_as(&options, (struct pipe_options){.capacity_bytes = 2000}, NULL);
+    SAY("\0\0\6\4\0\0\0\0\0\0\4\0\x10\0\0");
+    say_frame32(8, 0, 1000000);
+    run();
+    request.has_message = false;
+    request.ends = false;
+    h = open_with(0, &request);
+    run();
+    world_drain(false);
+    for (unsigned i = 0; i < 20; i++) {
+        ck_assert_int_eq(h2_stream_send(&h->stream, lull_slice_static(bytes, 30000), i == 19),
+                         LULL_OK);
+        run();
+    }
+    ck_assert_uint_ge(h2_stream_queued_bytes(&h->stream), 20 * 30005 - 2 * 65536 - 16384);
+    world_drain(true);
+    run();
+    ck_assert_uint_eq(h2_stream_queued_bytes(&h->stream), 0);
+    ck_assert_uint_eq(h->writable, 1);
+    ck_assert_uint_eq(h->sent_last, 1);
+    world_end();
+}
+END_TEST
+
 /* A server that answers, closes and so makes our write fail (RULINGS 19). */
 START_TEST(answer_that_is_there_counts_when_the_write_fails)
 {
@@ -329,6 +359,7 @@ static Suite *suite(void)
     tcase_add_test(tc, payload_goes_from_the_messages_own_memory);
     tcase_add_test(tc, blocked_socket_is_not_pulled_for);
     tcase_add_test(tc, rst_stream_overtakes_data_that_was_not_pulled);
+    tcase_add_test(tc, blocked_socket_leaves_messages_in_the_queue);
     tcase_add_test(tc, answer_that_is_there_counts_when_the_write_fails);
     tcase_add_test(tc, write_that_fails_ends_the_transport_with_its_errno);
     tcase_add_test(tc, same_life_gives_the_same_bytes);

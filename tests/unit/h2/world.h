@@ -25,7 +25,7 @@
 
 struct heard {
     struct h2_stream stream;
-    unsigned headers, messages, trailers, data_ends, sent, sent_last, closed;
+    unsigned headers, messages, trailers, data_ends, sent, sent_last, closed, writable;
     int http_status;
     char grpc_status[8];
     char content_type[40];
@@ -62,6 +62,7 @@ static struct heard calls[CALLS_MAX];
 static unsigned calls_open;
 static uint8_t *out; /* all that the client has written, magic included */
 static size_t out_len;
+static size_t out_start; /* where its frames begin */
 static unsigned writes, reads;
 static bool drains; /* the far end reads what it gets */
 
@@ -170,8 +171,23 @@ static inline void hear_closed(struct h2_stream *stream, const struct h2_stream_
     ck_assert_uint_eq(h->closed, 1);
 }
 
+static inline void hear_writable(struct h2_stream *stream)
+{
+    struct heard *h = heard_of(stream);
+    ck_assert_uint_eq(h->closed, 0);
+    ck_assert_uint_lt(h2_stream_queued_bytes(stream), H2_STREAM_ROOM_BYTES);
+    h->writable++;
+}
+
 static const struct h2_stream_ops stream_ops = {
-    hear_headers, hear_message, hear_raw, hear_trailers, hear_end_of_data, hear_sent, hear_closed,
+    .on_headers = hear_headers,
+    .on_message = hear_message,
+    .on_raw = hear_raw,
+    .on_trailers = hear_trailers,
+    .on_end_of_data = hear_end_of_data,
+    .on_sent = hear_sent,
+    .on_closed = hear_closed,
+    .on_writable = hear_writable,
 };
 
 static inline void hear_settings(struct h2_transport *transport)
@@ -275,8 +291,8 @@ static inline struct h2_transport_options world_options(void)
     return options;
 }
 
-static inline void world_begin_as(const struct h2_transport_options *options,
-                                  struct pipe_options pipe, const struct lull_allocator *allocator)
+/* All but the transport on the near end. */
+static inline void world_join(struct pipe_options pipe, const struct lull_allocator *allocator)
 {
     struct lull_executor_options executor_options;
     struct addr a;
@@ -307,6 +323,13 @@ static inline void world_begin_as(const struct h2_transport_options *options,
     near_end->ops = &counted_ops;
     far_end->on_ready = far_ready;
     world_drain(true);
+}
+
+static inline void world_begin_as(const struct h2_transport_options *options,
+                                  struct pipe_options pipe, const struct lull_allocator *allocator)
+{
+    world_join(pipe, allocator);
+    out_start = MAGIC_BYTES;
     ck_assert_int_eq(h2_transport_new(x, near_end, options, &transport_ops, &told, &t), LULL_OK);
 }
 
@@ -393,6 +416,8 @@ static inline struct h2_request a_request(void)
         .path = "/a.B/C",
         .timeout_ns = LULL_NEVER,
         .message = lull_slice_static("\x0a\1k", 3),
+        .has_message = true,
+        .ends = true,
     };
     return request;
 }

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Queues of messages. See call_messages.h.
+ */
+#include "channel/call_messages.h"
+
+#include "channel/call_arena.h"
+
+void call_messages_init(struct call_messages *messages)
+{
+    list_init(&messages->queue);
+    list_init(&messages->first.link);
+    messages->has_first = false;
+}
+
+static struct call_message *message_of(struct list_node *node)
+{
+    return node == NULL ? NULL : LIST_ENTRY(node, struct call_message, link);
+}
+
+struct call_message *call_messages_push(struct call_arenas *arenas, struct call_messages *messages,
+                                        struct lull_slice message)
+{
+    struct call_message *node = &messages->first;
+    if (messages->has_first) {
+        node = call_arenas_claim_message(arenas);
+        if (node == NULL) {
+            return NULL;
+        }
+    } else {
+        messages->has_first = true;
+    }
+    node->payload = message;
+    list_push_back(&messages->queue, &node->link);
+    return node;
+}
+
+struct lull_slice call_messages_take(struct call_arenas *arenas, struct call_messages *messages,
+                                     struct call_message *message)
+{
+    struct lull_slice payload = message->payload;
+    list_remove(&message->link);
+    if (message == &messages->first) {
+        messages->has_first = false;
+    } else {
+        call_arenas_release_message(arenas, message);
+    }
+    return payload;
+}
+
+void call_messages_clear(struct call_arenas *arenas, struct call_messages *messages)
+{
+    struct call_message *message;
+    while ((message = call_messages_first(messages)) != NULL) {
+        lull_slice_unref(call_messages_take(arenas, messages, message));
+    }
+}
+
+struct call_message *call_messages_first(const struct call_messages *messages)
+{
+    return message_of(list_first(&messages->queue));
+}
+
+struct call_message *call_messages_next(const struct call_messages *messages,
+                                        const struct call_message *message)
+{
+    return message->link.next == &messages->queue ? NULL : message_of(message->link.next);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The incoming side of a call. See call_receive.h and lull/call.h.
+ *
+ * The application may do anything in what is called here, ending the call included: every step looks again.
+ */
+#include "channel/call_receive.h"
+
+#include "channel/call.h"
+#include "channel/call_cancel.h"
+#include "exec/executor.h"
+
+void call_receive_init(struct call_receiving *receiving)
+{
+    call_messages_init(&receiving->messages);
+    receiving->is_paused = false;
+    receiving->is_headers_due = false;
+}
+
+int call_receive_push(struct lull_call *call, struct lull_slice message)
+{
+    if (call_messages_push(&call->channel->arenas, &call->receiving.messages, message) == NULL) {
+        lull_slice_unref(message);
+        return LULL_RC_NOMEM;
+    }
+    return LULL_OK;
+}
+
+void call_receive_on_headers(struct lull_call *call)
+{
+    call->receiving.is_headers_due = call->handler.on_headers != NULL;
+}
+
+void call_receive_discard(struct lull_call *call)
+{
+    call->receiving.is_headers_due = false;
+    call_messages_clear(&call->channel->arenas, &call->receiving.messages);
+}
+
+static bool has_message(const struct lull_call *call)
+{
+    return call_messages_first(&call->receiving.messages) != NULL;
+}
+
+bool call_receive_has_some(const struct lull_call *call)
+{
+    return call->receiving.is_headers_due || (has_message(call) && !call->receiving.is_paused);
+}
+
+bool call_receive_is_holding(const struct lull_call *call)
+{
+    return call->receiving.is_headers_due || has_message(call);
+}
+
+/* ---- telling */
+
+static void tell_headers(struct lull_call *call)
+{
+    struct lull_metadata headers = metadata_list_view(&call->arena->headers);
+    call->receiving.is_headers_due = false;
+    call->handler.on_headers(call, &headers, call->ctx);
+    executor_on_user_returned(call->channel->executor);
+}
+
+static void tell_message(struct lull_call *call)
+{
+    struct call_messages *messages = &call->receiving.messages;
+    struct lull_slice message =
+        call_messages_take(&call->channel->arenas, messages, call_messages_first(messages));
+    /* The application has it: the peer may send as much again. */
+    h2_stream_consumed(&call->stream, message.len);
+    if (call->handler.on_message != NULL) {
+        call->handler.on_message(call, message, call->ctx);
+        executor_on_user_returned(call->channel->executor);
+    }
+    lull_slice_unref(message);
+}
+
+void call_receive_tell(struct lull_call *call)
+{
+    if (call->receiving.is_headers_due) {
+        tell_headers(call);
+    }
+    for (int i = 0; i < CALL_RECEIVE_BURST && call_receive_has_some(call); i++) {
+        tell_message(call);
+    }
+    if (call_send_take_writable(call)) {
+        call->handler.on_writable(call, call->ctx);
+        executor_on_user_returned(call->channel->executor);
+    }
+}
+
+/* ---- the application */
+
+void lull_call_pause(struct lull_call *call)
+{
+    if (call->is_unary || call->receiving.is_paused) {
+        return;
+    }
+    call->receiving.is_paused = true;
+    deadline_on_paused(&call->timeouts.deadline);
+}
+
+void lull_call_resume(struct lull_call *call)
+{
+    struct lull_executor *executor = call->channel->executor;
+    if (!call->receiving.is_paused) {
+        return;
+    }
+    call->receiving.is_paused = false;
+    if (deadline_has_window(&call->timeouts.deadline)) {
+        deadline_on_resumed(&call->timeouts.deadline, lull_executor_now(executor));
+    }
+    if (!has_message(call)) {
+        return;
+    }
+    if (lull_executor_in_context(executor)) {
+        lull_executor_post(executor, &call->work_task);
+    } else {
+        call_command(call, CALL_COMMAND_WORK);
+    }
+}

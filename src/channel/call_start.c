@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Starting calls. See call_start.h and lull/call.h.
+ */
+#include "channel/call_start.h"
+
+#include <string.h>
+
+#include "base/rc.h"
+#include "channel/call.h"
+#include "channel/call_cancel.h"
+#include "channel/channel_idle.h"
+#include "exec/executor.h"
+
+static void start(struct lull_call *call)
+{
+    struct lull_channel *channel = call->channel;
+    struct call_outcome outcome = {.http2_error = -1};
+    list_push_back(&channel->calls, &call->in_calls);
+    TRACE(&channel->trace, LULL_EVENT_CALL_STARTED, call->id, "%s", call->arena->method);
+    if (channel_is_closed(channel)) {
+        outcome.code = LULL_CODE_UNAVAILABLE;
+        outcome.reason = LULL_REASON_CHANNEL_CLOSED;
+        outcome.what = "channel closed";
+    } else if (call->timeouts.is_expired_at_start) {
+        outcome.code = LULL_CODE_DEADLINE_EXCEEDED;
+        outcome.reason = LULL_REASON_DEADLINE;
+        outcome.what = "the deadline had passed before the call started";
+    } else if (call_timeouts_start(call) != LULL_OK) {
+        outcome.code = LULL_CODE_RESOURCE_EXHAUSTED;
+        outcome.reason = LULL_REASON_INTERNAL;
+        outcome.what = "no memory for the call's timer";
+    } else {
+        channel_enqueue(channel, call);
+        return;
+    }
+    call_end(call, &outcome);
+}
+
+static void run_commands(struct lull_task *task, struct lull_executor *executor)
+{
+    struct lull_call *call = container_of(task, struct lull_call, command_task);
+    unsigned commands = atomic_exchange_explicit(&call->commands, 0, memory_order_acquire);
+    if ((commands & CALL_COMMAND_CANCEL) != 0 && !call->timeouts.is_expired_at_start) {
+        /* Before the start, if both came: then nothing is dialled and no frame is sent. */
+        call_cancel(call);
+    } else if ((commands & CALL_COMMAND_START) != 0) {
+        start(call);
+    }
+    if ((commands & CALL_COMMAND_SEND) != 0) {
+        call_send_pump(call);
+    }
+    if ((commands & CALL_COMMAND_WORK) != 0) {
+        lull_executor_post(executor, &call->work_task);
+    }
+    call_drop(call);
+}
+
+/* "/package.Service/Method" (PROTOCOL-HTTP2, Path): two slashes at least, and nothing that breaks a header. */
+static bool is_method(const char *method)
+{
+    if (method == NULL || method[0] != '/' || strchr(method + 1, '/') == NULL) {
+        return false;
+    }
+    for (const char *c = method; *c != '\0'; c++) {
+        if ((unsigned char)*c <= 0x20 || (unsigned char)*c >= 0x7f) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int call_check(const struct lull_channel *channel, const struct lull_call_options *options,
+               struct lull_error *error)
+{
+    if (channel == NULL || options == NULL) {
+        return rc_fail(error, LULL_RC_INVALID, "%s is NULL",
+                       channel == NULL ? "channel" : "options");
+    }
+    if (options->size != sizeof(*options)) {
+        return rc_fail(error, LULL_RC_INVALID,
+                       "option size is %zu, this library's is %zu: fill the options with "
+                       "lull_call_options_init",
+                       options->size, sizeof(*options));
+    }
+    if (!is_method(options->method)) {
+        return rc_fail(error, LULL_RC_INVALID,
+                       "option method is not \"/package.Service/Method\": %s",
+                       options->method != NULL ? options->method : "NULL");
+    }
+    if (options->read_timeout_ns < 0) {
+        return rc_fail(error, LULL_RC_INVALID, "option read_timeout_ns is negative");
+    }
+    int rc = lull_metadata_check(&options->metadata, error);
+    if (rc != LULL_OK) {
+        return rc;
+    }
+    if (channel_is_closed(channel)) {
+        return rc_fail(error, LULL_RC_CLOSED, "the channel is closed");
+    }
+    if (channel->waiting_calls >= channel->options.max_queued_calls) {
+        return rc_fail(error, LULL_RC_LIMIT,
+                       "%u calls are waiting, as many as max_queued_calls allows",
+                       channel->waiting_calls);
+    }
+    return rc_ok(error);
+}
+
+/* Raw memory to a call that owns nothing yet. */
+static void set_up(struct lull_call *call, struct lull_channel *channel, struct call_arena *arena)
+{
+    memset(call, 0, sizeof(*call));
+    call->channel = channel;
+    call->arena = arena;
+    list_init(&call->in_calls);
+    list_init(&call->in_queue);
+    lull_task_init(&call->command_task, run_commands);
+    call_set_up_tasks(call);
+    atomic_init(&call->commands, 0);
+    call->stage = CALL_NEW;
+    call->refs = 1;
+    call_send_init(&call->sending);
+    call_receive_init(&call->receiving);
+    response_init(&call->response, false);
+}
+
+static void take_options(struct lull_call *call, const struct lull_call_options *options)
+{
+    const struct lull_channel_options *defaults = &call->channel->options;
+    struct lull_instant now = lull_executor_now(call->channel->executor);
+    call->id = ++call->channel->last_call_id;
+    call->max_recv_message_bytes = options->max_recv_message_bytes != 0
+                                       ? options->max_recv_message_bytes
+                                       : defaults->max_recv_message_bytes;
+    call->wait_for_ready = options->wait_for_ready;
+    call->created_at = now;
+    call->phase_at = now;
+    call_timeouts_init(&call->timeouts, now, options, defaults->read_timeout_ns);
+}
+
+struct lull_call *call_make(struct lull_channel *channel, const struct lull_call_options *options,
+                            const struct lull_call_handler *handler, void *ctx)
+{
+    struct lull_call *call = lull_recycler_claim(channel->recycler);
+    if (call == NULL) {
+        return NULL;
+    }
+    struct call_arena *arena = call_arena_claim(&channel->arenas);
+    if (arena == NULL) {
+        lull_recycler_release(channel->recycler, call);
+        return NULL;
+    }
+    size_t bytes_cap = arena->request.bytes_cap;
+    if (call_arena_set_method(&channel->arenas, arena, options->method) != LULL_OK ||
+        metadata_list_add_all(&arena->request, &options->metadata) != LULL_OK) {
+        call_arena_release(&channel->arenas, arena);
+        lull_recycler_release(channel->recycler, call);
+        return NULL;
+    }
+    channel->counters->allocations += arena->request.bytes_cap != bytes_cap;
+    set_up(call, channel, arena);
+    take_options(call, options);
+    call->handler = *handler;
+    call->ctx = ctx;
+    return call;
+}
+
+void call_launch(struct lull_call *call, struct lull_call **out)
+{
+    struct lull_channel *channel = call->channel;
+    channel_hold(channel);
+    lull_channel_ref(channel);
+    channel_idle_on_call_started(channel);
+    channel->waiting_calls++;
+    channel->counters->calls_started++;
+    if (out != NULL) {
+        call_hold(call);
+        *out = call;
+    }
+    call_command(call, CALL_COMMAND_START);
+}
+
+int lull_call_start(struct lull_channel *channel, const struct lull_call_options *options,
+                    const struct lull_call_handler *handler, void *ctx, struct lull_call **out,
+                    struct lull_error *error)
+{
+    if (handler == NULL || handler->on_closed == NULL) {
+        return rc_fail(error, LULL_RC_INVALID, "%s is NULL",
+                       handler == NULL ? "handler" : "the handler's on_closed");
+    }
+    if (handler->size != sizeof(*handler)) {
+        return rc_fail(error, LULL_RC_INVALID,
+                       "handler size is %zu, this library's is %zu: fill it with "
+                       "lull_call_handler_init",
+                       handler->size, sizeof(*handler));
+    }
+    int rc = call_check(channel, options, error);
+    if (rc != LULL_OK) {
+        return rc;
+    }
+    struct lull_call *call = call_make(channel, options, handler, ctx);
+    if (call == NULL) {
+        return rc_fail(error, LULL_RC_NOMEM, "no memory for a call");
+    }
+    call_launch(call, out);
+    return LULL_OK;
+}

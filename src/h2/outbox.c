@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Queueing messages. See outbox.h, and stream.h for the verbs of an owner.
+ */
+#include "h2/outbox.h"
+
+#include "base/invariant.h"
+#include "base/slice.h"
+#include "h2/inner.h"
+#include "lull/recycler.h"
+
+/* Nodes that a transport keeps: 64 KiB of messages of 60 bytes. */
+#define NODES_KEEP 1024
+
+void outbox_init(struct outbox *outbox)
+{
+    list_init(&outbox->messages);
+    list_init(&outbox->first.link);
+    outbox->has_first = false;
+    outbox->ends = false;
+    outbox->waits = false;
+    outbox->was_full = false;
+    outbox->bytes = 0;
+}
+
+void outbox_state_fini(struct outbox_state *state)
+{
+    lull_recycler_free(state->nodes);
+    state->nodes = NULL;
+}
+
+/* ---- nodes */
+
+static struct outbox_message *claim(struct h2_transport *t, struct outbox *outbox)
+{
+    struct lull_recycler_options options;
+    if (!outbox->has_first) {
+        outbox->has_first = true;
+        return &outbox->first;
+    }
+    if (t->outbox.nodes == NULL) {
+        lull_recycler_options_init(&options, "h2 outgoing message", sizeof(struct outbox_message));
+        options.keep = NODES_KEEP;
+        options.allocator = executor_allocator(t->executor);
+        options.counters = executor_counters(t->executor);
+        if (lull_recycler_new(&options, &t->outbox.nodes) != LULL_OK) {
+            return NULL;
+        }
+    }
+    return lull_recycler_claim(t->outbox.nodes);
+}
+
+static void release(struct h2_transport *t, struct outbox *outbox, struct outbox_message *message)
+{
+    list_remove(&message->link);
+    lull_slice_unref(message->payload);
+    if (message == &outbox->first) {
+        outbox->has_first = false;
+    } else {
+        lull_recycler_release(t->outbox.nodes, message);
+    }
+}
+
+int outbox_push(struct h2_transport *t, struct outbox *outbox, struct lull_slice payload)
+{
+    struct outbox_message *message = claim(t, outbox);
+    if (message == NULL) {
+        return LULL_RC_NOMEM;
+    }
+    list_init(&message->link);
+    list_push_back(&outbox->messages, &message->link);
+    message->payload = lull_slice_ref(payload);
+    message->done = 0;
+    framing_prefix(message->prefix, (uint32_t)payload.len);
+    outbox->bytes += FRAMING_PREFIX_BYTES + payload.len;
+    outbox->was_full = outbox->was_full || outbox->bytes >= H2_STREAM_FULL_BYTES;
+    return LULL_OK;
+}
+
+void outbox_clear(struct h2_transport *t, struct outbox *outbox)
+{
+    struct list_node *node;
+    while ((node = list_first(&outbox->messages)) != NULL) {
+        release(t, outbox, LIST_ENTRY(node, struct outbox_message, link));
+    }
+    outbox->bytes = 0;
+    outbox->was_full = false;
+}
+
+/* ---- frames */
+
+static size_t min(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The run at `done` of a message; len 0: none is left. */
+static struct outbox_run run_of(const struct outbox_message *message, size_t done, size_t most)
+{
+    struct outbox_run run = {.is_payload = done >= FRAMING_PREFIX_BYTES};
+    if (!run.is_payload) {
+        run.data = message->prefix + done;
+        run.len = min(FRAMING_PREFIX_BYTES - done, most);
+        return run;
+    }
+    done -= FRAMING_PREFIX_BYTES;
+    run.len = min(message->payload.len - done, most);
+    run.payload = slice_part(message->payload, done, run.len);
+    run.data = run.payload.data;
+    return run;
+}
+
+size_t outbox_look(const struct outbox *outbox, size_t most, bool *has_long)
+{
+    size_t left = most;
+    *has_long = false;
+    LIST_FOR_EACH(node, &outbox->messages)
+    {
+        const struct outbox_message *message = LIST_ENTRY(node, struct outbox_message, link);
+        size_t done = message->done;
+        while (left > 0 && done < FRAMING_PREFIX_BYTES + message->payload.len) {
+            const struct outbox_run run = run_of(message, done, left);
+            *has_long = *has_long || (run.is_payload && run.len >= OUTBOX_LONG_BYTES);
+            done += run.len;
+            left -= run.len;
+        }
+        if (left == 0) {
+            break;
+        }
+    }
+    return most - left;
+}
+
+struct outbox_run outbox_run(const struct outbox *outbox, size_t most)
+{
+    struct list_node *node = list_first(&outbox->messages);
+    const struct outbox_message *message;
+    LULL_INVARIANT(node != NULL, "a frame asks for more than is queued");
+    message = LIST_ENTRY(node, struct outbox_message, link);
+    return run_of(message, message->done, most);
+}
+
+void outbox_take(struct h2_transport *t, struct outbox *outbox, size_t len)
+{
+    struct outbox_message *message =
+        LIST_ENTRY(list_first(&outbox->messages), struct outbox_message, link);
+    message->done += len;
+    outbox->bytes -= len;
+    if (message->done == FRAMING_PREFIX_BYTES + message->payload.len) {
+        release(t, outbox, message);
+    }
+}
+
+/* ---- an owner's verbs */
+
+static int judge(const struct h2_stream *stream)
+{
+    if (stream->transport == NULL || stream->has_local_end) {
+        return LULL_RC_CLOSED;
+    }
+    if (stream->out.ends || (transport_is_server(stream->transport) && !stream->has_responded)) {
+        return LULL_RC_STATE;
+    }
+    return LULL_OK;
+}
+
+void outbox_wake(struct h2_stream *stream)
+{
+    struct h2_transport *t = stream->transport;
+    LULL_INVARIANT(!t->session.is_busy, "a message is sent while nghttp2 is on the stack");
+    if (stream->out.waits) {
+        stream->out.waits = false;
+        if (nghttp2_session_resume_data(t->session.nghttp2, stream->id) != 0) {
+            t->is_out_of_memory = true; /* the flush ends the transport */
+        }
+    }
+    executor_post_flush(t->executor, &t->flush);
+}
+
+int h2_stream_send(struct h2_stream *stream, struct lull_slice message, bool ends)
+{
+    int rc = judge(stream);
+    if (rc == LULL_OK && message.len > UINT32_MAX) {
+        rc = LULL_RC_LIMIT;
+    }
+    if (rc == LULL_OK) {
+        rc = outbox_push(stream->transport, &stream->out, message);
+    }
+    if (rc == LULL_OK) {
+        stream->out.ends = ends && !transport_is_server(stream->transport);
+        outbox_wake(stream);
+    }
+    return rc;
+}
+
+int h2_stream_end(struct h2_stream *stream)
+{
+    int rc = judge(stream);
+    if (rc == LULL_OK && transport_is_server(stream->transport)) {
+        rc = LULL_RC_STATE;
+    }
+    if (rc == LULL_OK) {
+        stream->out.ends = true;
+        outbox_wake(stream);
+    }
+    return rc;
+}
+
+size_t h2_stream_queued_bytes(const struct h2_stream *stream)
+{
+    return stream->out.bytes;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The messages of a stream that no frame has yet, in order.
+ *
+ * Decides: how they are kept, so that a steady sender allocates nothing: the first is inside the stream, further ones are nodes from a
+ * recycler of the transport; and what of them goes into one frame. Called by transport.c, stream.c and send.c. Must not know sockets
+ * or batches.
+ */
+#ifndef H2_OUTBOX_H
+#define H2_OUTBOX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "h2/framing.h"
+#include "lull/types.h"
+
+struct h2_stream;
+struct h2_transport;
+struct lull_recycler;
+
+/* From here a run of payload bytes goes from the message's own memory. */
+#define OUTBOX_LONG_BYTES ((size_t)4096)
+
+struct outbox_message {
+    struct list_node link;
+    struct lull_slice payload;
+    size_t done; /* bytes of prefix and payload that frames have */
+    uint8_t prefix[FRAMING_PREFIX_BYTES];
+};
+
+struct outbox {
+    struct list_node messages;
+    struct outbox_message first;
+    bool has_first; /* `first` is in use */
+    bool ends;      /* nothing will follow */
+    bool waits;     /* nghttp2 was told that there is nothing yet, and asks no more */
+    bool was_full;  /* on_writable is owed when there is room */
+    size_t bytes;   /* that no frame has */
+};
+
+/* A transport's store of nodes. */
+struct outbox_state {
+    struct lull_recycler *nodes; /* NULL before the first use */
+};
+
+/* A piece of the queue that is one piece of memory. */
+struct outbox_run {
+    const uint8_t *data;
+    size_t len;
+    struct lull_slice
+        payload; /* the part of a message it is, no reference taken; without a slab: a prefix, or static */
+    bool is_payload;
+};
+
+void outbox_init(struct outbox *outbox);
+
+/* Puts a message [ref] at the end. LULL_OK or LULL_RC_NOMEM. Its length fits a prefix. */
+int outbox_push(struct h2_transport *t, struct outbox *outbox, struct lull_slice message);
+
+/* There is more to ask for: nghttp2 asks again, in this turn's flush. Not while it is on the stack. */
+void outbox_wake(struct h2_stream *stream);
+
+/* Lets go of everything. */
+void outbox_clear(struct h2_transport *t, struct outbox *outbox);
+
+/* How many of the next `most` bytes there are, and whether a run of OUTBOX_LONG_BYTES of payload is among them. */
+size_t outbox_look(const struct outbox *outbox, size_t most, bool *has_long);
+
+/* The first run, of `most` bytes at most. There is one. */
+struct outbox_run outbox_run(const struct outbox *outbox, size_t most);
+
+/* A frame has the first `len` bytes of that run. */
+void outbox_take(struct h2_transport *t, struct outbox *outbox, size_t len);
+
+void outbox_state_fini(struct outbox_state *state);
+
+#endif

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The server's public side. See server.h and lull/server.h.
+ */
+#include "server/server.h"
+
+#include <string.h>
+
+#include "base/container.h"
+#include "base/invariant.h"
+#include "base/mem.h"
+#include "base/random.h"
+#include "base/rc.h"
+#include "exec/executor.h"
+#include "lull/clock.h"
+#include "net/endpoint.h"
+#include "server/listener.h"
+#include "server/server_call.h"
+#include "server/server_conn.h"
+#include "server/server_options.h"
+
+/* ---- context and memory */
+
+bool server_enter(struct lull_server *server)
+{
+    if (lull_executor_in_context(server->executor)) {
+        return false;
+    }
+    int rc = lull_executor_enter(server->executor);
+    LULL_INVARIANT(rc == LULL_OK, "a server is used on a thread that does not drive its loop");
+    return true;
+}
+
+void server_leave(struct lull_server *server, bool had_to_enter)
+{
+    if (had_to_enter) {
+        lull_executor_leave(server->executor);
+    }
+}
+
+static void free_server(struct lull_server *server)
+{
+    const struct lull_allocator *allocator = server->allocator;
+    while (!list_is_empty(&server->methods)) {
+        struct list_node *node = list_pop_front(&server->methods);
+        mem_release(allocator, LIST_ENTRY(node, struct server_method, in_methods));
+    }
+    lull_recycler_free(server->call_store);
+    lull_recycler_free(server->held_store);
+    mem_release(allocator, server);
+}
+
+static void run_dead(struct lull_task *task, struct lull_executor *executor)
+{
+    (void)executor;
+    free_server(container_of(task, struct lull_server, dead));
+}
+
+static void free_if_gone(struct lull_server *server)
+{
+    if (server->is_freed && server->holds == 0 && !server->is_dying) {
+        server->is_dying = true;
+        executor_post_dead(server->executor, &server->dead);
+    }
+}
+
+void server_hold(struct lull_server *server)
+{
+    server->holds++;
+}
+
+void server_release(struct lull_server *server)
+{
+    LULL_INVARIANT(server->holds > 0, "a hold on a server was given back twice");
+    server->holds--;
+    free_if_gone(server);
+}
+
+/* ---- making one */
+
+/* The world's members, and the real thing where it has none. */
+static int resolve_world(struct lull_server_options *options, struct lull_world *world,
+                         struct lull_error *error)
+{
+    lull_world_init(world);
+    if (options->world != NULL) {
+        *world = *options->world;
+    }
+    if (options->loop != NULL && world->loop != NULL && options->loop != world->loop) {
+        return rc_fail(error, LULL_RC_INVALID, "options loop and world->loop are two loops");
+    }
+    if (options->loop != NULL) {
+        world->loop = options->loop;
+    }
+    if (world->loop == NULL) {
+        return rc_fail(error, LULL_RC_INVALID, "option loop is NULL and world has none");
+    }
+    struct lull_clock *clock = lull_executor_clock(lull_loop_executor(world->loop));
+    if (world->clock != NULL && world->clock != clock) {
+        return rc_fail(error, LULL_RC_INVALID,
+                       "world->clock (%s) is not the clock of the loop's executor (%s)",
+                       world->clock->name, clock->name);
+    }
+    world->clock = clock;
+    return LULL_OK;
+}
+
+static int make_store(struct lull_server *server, const char *name, size_t object_bytes,
+                      struct lull_recycler **out)
+{
+    struct lull_recycler_options options;
+    lull_recycler_options_init(&options, name, object_bytes);
+    options.allocator = server->allocator;
+    options.counters = server->counters;
+    return lull_recycler_new(&options, out);
+}
+
+static void run_drained(struct lull_task *task, struct lull_executor *executor)
+{
+    struct lull_server *server = container_of(task, struct lull_server, drained_task);
+    lull_server_drained_fn drained = server->drained;
+    if (drained == NULL || server->is_closed || !list_is_empty(&server->conns)) {
+        return;
+    }
+    server->drained = NULL;
+    drained(server, server->drained_ctx);
+    executor_on_user_returned(executor);
+}
+
+static void set_up(struct lull_server *server, const struct lull_server_options *options,
+                   const struct lull_world *world)
+{
+    server->options = *options;
+    server->world = *world;
+    server->options.world = &server->world;
+    server->options.loop = world->loop;
+    server->executor = lull_loop_executor(world->loop);
+    server->counters = executor_counters(server->executor);
+    server->counters->allocations++;
+    server->trace.hook = options->trace;
+    server->trace.executor = server->executor;
+    server->trace.target = "";
+    server->grace_ns = LULL_NEVER;
+    list_init(&server->methods);
+    list_init(&server->listeners);
+    list_init(&server->conns);
+    lull_task_init(&server->drained_task, run_drained);
+    lull_task_init(&server->dead, run_dead);
+    if (server->world.random == NULL) {
+        /* The jitter of ages has to spread connections, not to keep a secret. */
+        uint64_t seed = (uint64_t)lull_executor_now(server->executor).ns;
+        seed = random_splitmix(&seed) ^ (uint64_t)(uintptr_t)server;
+        lull_random_seed(&server->seeded, random_splitmix(&seed));
+        server->world.random = &server->seeded.base;
+    }
+}
+
+int lull_server_new(const struct lull_server_options *options, struct lull_server **out,
+                    struct lull_error *error)
+{
+    struct lull_server_options resolved;
+    struct lull_world world;
+    if (out == NULL) {
+        return rc_fail(error, LULL_RC_INVALID, "out is NULL");
+    }
+    int rc = server_options_resolve(options, &resolved, error);
+    if (rc == LULL_OK) {
+        rc = resolve_world(&resolved, &world, error);
+    }
+    if (rc != LULL_OK) {
+        return rc;
+    }
+    const struct lull_allocator *allocator = executor_allocator(lull_loop_executor(world.loop));
+    struct lull_server *server = (struct lull_server *)mem_zeroed(allocator, sizeof(*server));
+    if (server == NULL) {
+        return rc_fail(error, LULL_RC_NOMEM, "no memory for a server");
+    }
+    server->allocator = allocator;
+    set_up(server, &resolved, &world);
+    rc = make_store(server, "server call", sizeof(struct lull_server_call), &server->call_store);
+    if (rc == LULL_OK) {
+        rc = make_store(server, "server message", sizeof(struct server_held), &server->held_store);
+    }
+    if (rc != LULL_OK) {
+        free_server(server);
+        return rc_fail(error, LULL_RC_NOMEM, "no memory for a server");
+    }
+    *out = server;
+    return rc_ok(error);
+}
+
+const struct lull_server_options *lull_server_effective_options(const struct lull_server *server)
+{
+    return &server->options;
+}
+
+/* ---- methods */
+
+const struct server_method *server_find_method(const struct lull_server *server, const char *name)
+{
+    const struct server_method *any = NULL;
+    LIST_FOR_EACH(node, &server->methods)
+    {
+        const struct server_method *method = LIST_ENTRY(node, struct server_method, in_methods);
+        if (strcmp(method->name, name) == 0) {
+            return method;
+        }
+        if (method->name[0] == '\0') {
+            any = method;
+        }
+    }
+    return any;
+}
+
+static bool has_method(const struct lull_server *server, const char *name)
+{
+    const struct server_method *method = server_find_method(server, name);
+    return method != NULL && strcmp(method->name, name) == 0;
+}
+
+int lull_server_add(struct lull_server *server, const char *method,
+                    const struct lull_server_handler *handler, void *ctx)
+{
+    const char *name = method != NULL ? method : "";
+    const size_t size = strlen(name) + 1;
+    if (handler == NULL || handler->size != sizeof(*handler) ||
+        (size > 1 && (name[0] != '/' || strchr(name + 1, '/') == NULL))) {
+        return LULL_RC_INVALID;
+    }
+    if (has_method(server, name)) {
+        return LULL_RC_STATE;
+    }
+    struct server_method *added =
+        (struct server_method *)mem_alloc(server->allocator, sizeof(*added) + size);
+    if (added == NULL) {
+        return LULL_RC_NOMEM;
+    }
+    server->counters->allocations++;
+    list_init(&added->in_methods);
+    added->handler = *handler;
+    added->ctx = ctx;
+    memcpy(added->name, name, size);
+    list_push_back(&server->methods, &added->in_methods);
+    return LULL_OK;
+}
+
+/* ---- connections */
+
+void server_accept(struct lull_server *server, struct endpoint *endpoint)
+{
+    if (server->is_shut_down || server_conn_open(server, endpoint) != LULL_OK) {
+        endpoint_close(endpoint);
+    }
+}
+
+void server_on_conn_gone(struct lull_server *server)
+{
+    LIST_FOR_EACH(node, &server->listeners)
+    {
+        listener_on_room(LIST_ENTRY(node, struct listener, in_listeners));
+    }
+    if (server->is_shut_down && !server->is_closed && list_is_empty(&server->conns)) {
+        lull_executor_post(server->executor, &server->drained_task);
+    }
+}
+
+int lull_server_listen(struct lull_server *server, const char *address, struct lull_error *error)
+{
+    if (address == NULL) {
+        return rc_fail(error, LULL_RC_INVALID, "address is NULL");
+    }
+    if (server->is_shut_down) {
+        return rc_fail(error, LULL_RC_CLOSED, "the server was shut down");
+    }
+    bool had_to_enter = server_enter(server);
+    int rc = listener_open(server, address, error);
+    server_leave(server, had_to_enter);
+    if (rc == LULL_OK) {
+        server->trace.target =
+            LIST_ENTRY(list_first(&server->listeners), struct listener, in_listeners)->addr.text;
+    }
+    return rc;
+}
+
+const char *lull_server_address(const struct lull_server *server, size_t n)
+{
+    LIST_FOR_EACH(node, &server->listeners)
+    {
+        const struct listener *listener = LIST_ENTRY(node, struct listener, in_listeners);
+        if (n-- == 0) {
+            return listener->is_closed ? NULL : listener->addr.text;
+        }
+    }
+    return NULL;
+}
+
+/* ---- its end */
+
+/* In context. Their memory stays until the server is freed: lull_server_address counts them. */
+static void stop_listening(struct lull_server *server)
+{
+    LIST_FOR_EACH(node, &server->listeners)
+    {
+        listener_close(LIST_ENTRY(node, struct listener, in_listeners));
+    }
+}
+
+void lull_server_shutdown(struct lull_server *server, int64_t grace_ns,
+                          lull_server_drained_fn drained, void *ctx)
+{
+    if (server->is_closed) {
+        return;
+    }
+    bool had_to_enter = server_enter(server);
+    server->is_shut_down = true;
+    server->drained = drained;
+    server->drained_ctx = ctx;
+    stop_listening(server);
+    LIST_FOR_EACH_SAFE(node, after, &server->conns)
+    {
+        server_age_shut_down(LIST_ENTRY(node, struct server_conn, in_conns), grace_ns);
+    }
+    if (list_is_empty(&server->conns)) {
+        lull_executor_post(server->executor, &server->drained_task);
+    }
+    server_leave(server, had_to_enter);
+}
+
+/* In context. */
+static void close_now(struct lull_server *server)
+{
+    if (server->is_closed) {
+        return;
+    }
+    server->is_closed = server->is_shut_down = true;
+    (void)lull_executor_unpost(server->executor, &server->drained_task);
+    stop_listening(server);
+    LIST_FOR_EACH_SAFE(node, after, &server->conns)
+    {
+        struct server_conn *conn = LIST_ENTRY(node, struct server_conn, in_conns);
+        /* The calls first: nothing more is told of one, whatever has come already. */
+        LIST_FOR_EACH_SAFE(call_node, call_after, &conn->calls)
+        {
+            server_call_end(LIST_ENTRY(call_node, struct lull_server_call, in_calls),
+                            LULL_SERVER_END_CLOSED, "the server was closed");
+        }
+        server_conn_close(conn, "the server was closed");
+    }
+}
+
+void lull_server_close(struct lull_server *server)
+{
+    bool had_to_enter = server_enter(server);
+    close_now(server);
+    server_leave(server, had_to_enter);
+}
+
+void lull_server_free(struct lull_server *server)
+{
+    if (server == NULL) {
+        return;
+    }
+    bool had_to_enter = server_enter(server);
+    struct lull_executor *executor = server->executor;
+    close_now(server);
+    LIST_FOR_EACH_SAFE(node, after, &server->listeners)
+    {
+        listener_free(LIST_ENTRY(node, struct listener, in_listeners));
+    }
+    server->trace.target = "";
+    server->is_freed = true;
+    free_if_gone(server);
+    if (had_to_enter) {
+        lull_executor_leave(executor);
+    }
+}
+
+/* ---- the rest */
+
+void lull_server_set_silent(struct lull_server *server, bool is_silent)
+{
+    if (server->is_silent == is_silent) {
+        return;
+    }
+    bool had_to_enter = server_enter(server);
+    server->is_silent = is_silent;
+    LIST_FOR_EACH(node, &server->listeners)
+    {
+        listener_set_silent(LIST_ENTRY(node, struct listener, in_listeners), is_silent);
+    }
+    LIST_FOR_EACH_SAFE(node, after, &server->conns)
+    {
+        struct server_conn *conn = LIST_ENTRY(node, struct server_conn, in_conns);
+        h2_transport_set_silent(conn->transport, is_silent);
+        if (!is_silent) {
+            server_age_on_awake(conn);
+        }
+    }
+    server_leave(server, had_to_enter);
+}
+
+void lull_server_stats(const struct lull_server *server, struct lull_server_stats *out)
+{
+    const size_t size = out->size < sizeof(*out) ? out->size : sizeof(*out);
+    if (size >= sizeof(out->size)) {
+        memcpy(out, &server->stats, size);
+        out->size = size;
+    }
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What an application says to a call. See lull/server.h.
+ *
+ * Decides: which verb is legal when, and what it answers. Called by applications on the driving thread, in a turn or outside.
+ */
+#include "server/server_call.h"
+
+#include "h2/serving.h"
+#include "lull/metadata.h"
+#include "server/server.h"
+#include "server/server_conn.h"
+
+/* What stands against a verb of the answer. */
+static int judge(const struct lull_server_call *call)
+{
+    if (call->is_over) {
+        return LULL_RC_CLOSED;
+    }
+    return call->is_finishing ? LULL_RC_STATE : LULL_OK;
+}
+
+static int respond(struct lull_server_call *call, const struct lull_metadata *headers)
+{
+    int rc = h2_stream_respond(&call->stream, headers);
+    call->has_responded = call->has_responded || rc == LULL_OK;
+    return rc;
+}
+
+int lull_server_call_respond_headers(struct lull_server_call *call,
+                                     const struct lull_metadata *headers)
+{
+    int rc = judge(call);
+    if (rc == LULL_OK && call->has_responded) {
+        rc = LULL_RC_STATE;
+    }
+    if (rc == LULL_OK) {
+        rc = lull_metadata_check(headers, NULL);
+    }
+    if (rc != LULL_OK) {
+        return rc;
+    }
+    bool had_to_enter = server_enter(call->server);
+    rc = respond(call, headers);
+    server_leave(call->server, had_to_enter);
+    return rc;
+}
+
+int lull_server_call_send(struct lull_server_call *call, struct lull_slice message)
+{
+    int rc = judge(call);
+    if (rc != LULL_OK) {
+        return rc;
+    }
+    if (message.len > call->server->options.max_send_message_bytes) {
+        return LULL_RC_LIMIT;
+    }
+    if (h2_stream_queued_bytes(&call->stream) >= LULL_SERVER_QUEUE_BYTES) {
+        call->wants_room = true;
+        return LULL_RC_AGAIN;
+    }
+    bool had_to_enter = server_enter(call->server);
+    if (!call->has_responded) {
+        rc = respond(call, NULL);
+    }
+    if (rc == LULL_OK) {
+        rc = h2_stream_send(&call->stream, message, false);
+    }
+    server_leave(call->server, had_to_enter);
+    return rc;
+}
+
+int lull_server_call_finish(struct lull_server_call *call, enum lull_code code, const char *message,
+                            const struct lull_metadata *trailers)
+{
+    const unsigned status = (unsigned)code <= (unsigned)LULL_CODE_UNAUTHENTICATED
+                                ? (unsigned)code
+                                : (unsigned)LULL_CODE_UNKNOWN;
+    int rc = judge(call);
+    if (rc == LULL_OK) {
+        rc = lull_metadata_check(trailers, NULL);
+    }
+    if (rc != LULL_OK) {
+        return rc;
+    }
+    bool had_to_enter = server_enter(call->server);
+    /* What the stream tells from inside the verb is that of a call that is finishing. */
+    call->is_finishing = true;
+    rc = h2_stream_trailers(&call->stream, status, message, trailers);
+    if (rc == LULL_OK) {
+        server_call_drop_held(call);
+    } else {
+        call->is_finishing = false;
+    }
+    server_leave(call->server, had_to_enter);
+    return rc;
+}
+
+void lull_server_call_pause(struct lull_server_call *call)
+{
+    call->is_paused = true;
+}
+
+void lull_server_call_resume(struct lull_server_call *call)
+{
+    if (!call->is_paused) {
+        return;
+    }
+    call->is_paused = false;
+    if (call->is_over) {
+        return;
+    }
+    bool had_to_enter = server_enter(call->server);
+    lull_executor_post(call->server->executor, &call->work);
+    server_leave(call->server, had_to_enter);
+}
+
+void lull_server_call_set_ctx(struct lull_server_call *call, void *ctx)
+{
+    call->ctx = ctx;
+}
+
+struct lull_metadata lull_server_call_metadata(const struct lull_server_call *call)
+{
+    return metadata_list_view(&call->metadata);
+}
+
+const char *lull_server_call_method(const struct lull_server_call *call)
+{
+    return call->name;
+}
+
+const char *lull_server_call_peer(const struct lull_server_call *call)
+{
+    return call->conn->peer;
+}
+
+int64_t lull_server_call_left_ns(const struct lull_server_call *call)
+{
+    return lull_instant_diff(call->deadline_at, lull_executor_now(call->server->executor));
+}
+
+uint64_t lull_server_call_id(const struct lull_server_call *call)
+{
+    return call->id;
+}
