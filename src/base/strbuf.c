@@ -155,3 +155,38 @@ void strbuf_quoted(struct strbuf *sb, const void *bytes, size_t len, size_t max_
         strbuf_printf(sb, "... (%zu bytes)", len);
     }
 }
+
+/* Bytes of the UTF-8 character at `in`, of `left`; 0: it is none, or one that is not to be shown (RFC 3629 section 4). */
+static size_t shown_character(const uint8_t *in, size_t left)
+{
+    size_t len = in[0] < 0x80 ? 1 : in[0] < 0xc2 ? 0 : in[0] < 0xe0 ? 2 : in[0] < 0xf0 ? 3 : 4;
+    if (len == 0 || in[0] > 0xf4 || len > left || in[0] < 0x20 || in[0] == 0x7f) {
+        return 0;
+    }
+    for (size_t i = 1; i < len; i++) {
+        if ((in[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    /* C1 controls; overlong forms; surrogates; above U+10FFFF. */
+    const bool is_bad = (in[0] == 0xc2 && in[1] < 0xa0) || (in[0] == 0xe0 && in[1] < 0xa0) ||
+                        (in[0] == 0xed && in[1] > 0x9f) || (in[0] == 0xf0 && in[1] < 0x90) ||
+                        (in[0] == 0xf4 && in[1] > 0x8f);
+    return len > 1 && is_bad ? 0 : len;
+}
+
+void strbuf_one_line(struct strbuf *sb, const void *bytes, size_t len)
+{
+    const uint8_t *in = bytes;
+    size_t i = 0;
+    while (i < len && !sb->is_cut) {
+        const size_t shown = shown_character(in + i, len - i);
+        if (shown > 0) {
+            strbuf_add_bytes(sb, in + i, shown);
+            i += shown;
+        } else {
+            strbuf_printf(sb, "\\x%02x", in[i]);
+            i++;
+        }
+    }
+}

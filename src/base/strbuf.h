@@ -45,4 +45,10 @@ void strbuf_duration(struct strbuf *sb, int64_t ns);
  */
 void strbuf_quoted(struct strbuf *sb, const void *bytes, size_t len, size_t max_bytes);
 
+/*
+ * Adds a peer's text so that it stays on its line and cannot speak to a terminal: UTF-8 as it is, but control characters, the C1
+ * ones too, and what is no UTF-8 as \xNN.
+ */
+void strbuf_one_line(struct strbuf *sb, const void *bytes, size_t len);
+
 #endif

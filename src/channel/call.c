@@ -123,6 +123,9 @@ static void collect_facts(const struct lull_call *call, const struct call_outcom
         facts->address = sub->addr.text;
         facts->queued_before =
             call->phase == LULL_PHASE_QUEUED ? channel_queue_before(channel, call) : 0;
+        const struct connection *ready = subchannel_ready_connection(&channel->subchannel);
+        facts->is_blocked = ready != NULL && h2_transport_is_blocked(ready->transport);
+        facts->is_at_limit = ready != NULL && !h2_transport_can_open(ready->transport);
         if (sub->last_failure.reason[0] != '\0') {
             facts->last_attempt = sub->last_failure.reason;
         }

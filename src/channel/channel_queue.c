@@ -143,7 +143,8 @@ static void open_streams(struct lull_channel *channel)
     while ((node = list_first(&channel->queue)) != NULL) {
         struct lull_call *call = call_of(node);
         struct connection *connection = subchannel_ready_connection(&channel->subchannel);
-        if (connection == NULL || !h2_transport_can_open(connection->transport)) {
+        if (connection == NULL || !h2_transport_can_open(connection->transport) ||
+            h2_transport_is_blocked(connection->transport)) {
             return;
         }
         if (is_cooling(channel, call)) {

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
+#include "channel/channel.h"
 
 void failure_errno_text(int sys_errno, char *out, size_t size)
 {
@@ -29,6 +30,21 @@ static bool is_dialling(enum lull_phase phase)
     return phase == LULL_PHASE_RESOLVING || phase == LULL_PHASE_CONNECTING ||
            phase == LULL_PHASE_HANDSHAKE || phase == LULL_PHASE_SETTINGS ||
            phase == LULL_PHASE_BACKOFF;
+}
+
+static void add_queue(struct strbuf *sb, const struct failure_facts *facts, const char *address)
+{
+    if (facts->is_blocked) {
+        strbuf_printf(sb, "queued for %s, which does not take what was written already", address);
+    } else if (facts->is_at_limit) {
+        strbuf_printf(sb,
+                      "queued for a stream to %s: its MAX_CONCURRENT_STREAMS is used up, %s%zu calls "
+                      "before this one",
+                      address, facts->queued_before >= CHANNEL_QUEUE_COUNTED ? "at least " : "",
+                      facts->queued_before);
+    } else {
+        strbuf_printf(sb, "about to be sent to %s", address);
+    }
 }
 
 static void add_where(struct strbuf *sb, const struct failure_facts *facts)
@@ -50,10 +66,7 @@ static void add_where(struct strbuf *sb, const struct failure_facts *facts)
         strbuf_printf(sb, "connected to %s, waiting for its SETTINGS", address);
         break;
     case LULL_PHASE_QUEUED:
-        strbuf_printf(sb,
-                      "queued for a stream to %s: its MAX_CONCURRENT_STREAMS is used up, %zu calls "
-                      "before this one",
-                      address, facts->queued_before);
+        add_queue(sb, facts, address);
         break;
     case LULL_PHASE_SENDING:
         strbuf_printf(sb, "sending the request to %s", address);
@@ -187,7 +200,9 @@ static void write_line(struct failure *failure, const struct failure_facts *fact
                                                                         : "the server");
     }
     if (*message != '\0') {
-        strbuf_printf(&sb, ": %s", message);
+        /* A server writes it, and a log reads it. */
+        strbuf_add(&sb, ": ");
+        strbuf_one_line(&sb, message, strlen(message));
     }
     add_times(&sb, facts);
 }

@@ -32,6 +32,8 @@ struct failure_facts {
     uint32_t attempts;
     bool is_attempting;   /* an attempt is under way */
     size_t queued_before; /* calls that were first in the queue for a stream */
+    bool is_at_limit;     /* it waits for a stream because the peer allows no more at a time */
+    bool is_blocked;      /* it waits because the peer reads too slowly */
     int64_t elapsed_ns;
     const int64_t *phase_ns; /* LULL_PHASE_COUNT of them */
     uint64_t bytes_read;

@@ -354,6 +354,9 @@ static bool write_unsent(struct h2_transport *t)
     unsent_free(t->send.unsent);
     t->send.unsent = NULL;
     set_want(t);
+    if (!t->is_lost && h2_transport_can_open(t)) {
+        t->ops->on_capacity(t);
+    }
     return !t->is_lost;
 }
 

@@ -15,6 +15,9 @@
 #include "base/strbuf.h"
 #include "h2/inner.h"
 
+/* Frames that may wait behind a socket that takes nothing. nghttp2 keeps those of a cancelled stream too, until their turn comes. */
+#define BLOCKED_FRAMES 100
+
 /* ---- tasks */
 
 static void flush(struct lull_task *task, struct lull_executor *executor)
@@ -143,6 +146,12 @@ bool h2_transport_can_open(const struct h2_transport *transport)
     return transport->has_settings && !transport_is_server(transport) && !transport->is_lost &&
            !transport->goaway.is_seen && !transport->is_draining &&
            transport->open < transport->peer_max_streams;
+}
+
+bool h2_transport_is_blocked(const struct h2_transport *transport)
+{
+    return transport->send.unsent != NULL &&
+           nghttp2_session_get_outbound_queue_size(transport->session.nghttp2) >= BLOCKED_FRAMES;
 }
 
 size_t h2_transport_streams(const struct h2_transport *transport)

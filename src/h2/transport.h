@@ -76,6 +76,11 @@ const struct addr *h2_transport_peer(const struct h2_transport *transport);
 
 /* True when a stream opened now would go out at once: SETTINGS came, no GOAWAY, fewer open than the peer's limit. */
 bool h2_transport_can_open(const struct h2_transport *transport);
+/*
+ * True while the socket takes nothing and many frames wait for it: a stream opened now would only wait in memory, and stay there when it
+ * is cancelled. on_capacity follows when the socket takes bytes again.
+ */
+bool h2_transport_is_blocked(const struct h2_transport *transport);
 size_t h2_transport_streams(const struct h2_transport *transport);
 uint64_t h2_transport_bytes_read(const struct h2_transport *transport);
 

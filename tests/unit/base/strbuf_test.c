@@ -172,6 +172,30 @@ START_TEST(no_room_at_all_is_a_fault_of_ours)
 }
 END_TEST
 
+START_TEST(a_peers_text_stays_on_its_line)
+{
+    static const struct {
+        const char *text;
+        const char *shown;
+    } rows[] = {
+        {"plain", "plain"},
+        {"no\nDec 1 sshd: \x1b[2J", "no\\x0aDec 1 sshd: \\x1b[2J"},
+        {"tab\t del\x7f", "tab\\x09 del\\x7f"},
+        {"\xc3\xa9 \xe4\xbd\xa0 \xf0\x9f\x98\x80", "\xc3\xa9 \xe4\xbd\xa0 \xf0\x9f\x98\x80"},
+        {"\xc2\x9b" "31m", "\\xc2\\x9b31m"},        /* CSI as one character */
+        {"\xff \xc3", "\\xff \\xc3"},                /* no UTF-8; cut short */
+        {"\xc0\xaf", "\\xc0\\xaf"},                  /* overlong */
+        {"\xed\xa0\x80", "\\xed\\xa0\\x80"},        /* a surrogate */
+        {"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"}, /* above U+10FFFF */
+    };
+    char text[128];
+    struct strbuf sb;
+    strbuf_init(&sb, text, sizeof(text));
+    strbuf_one_line(&sb, rows[_i].text, strlen(rows[_i].text));
+    ck_assert_str_eq(text, rows[_i].shown);
+}
+END_TEST
+
 static Suite *strbuf_suite(void)
 {
     Suite *suite = suite_create("strbuf");
@@ -182,6 +206,7 @@ static Suite *strbuf_suite(void)
     tcase_add_loop_test(tc, durations_read_well, 0, COUNT(durations));
     tcase_add_loop_test(tc, a_peers_bytes_are_shown_in_printable_ascii, 0, COUNT(quotes));
     tcase_add_test(tc, no_room_at_all_is_a_fault_of_ours);
+    tcase_add_loop_test(tc, a_peers_text_stays_on_its_line, 0, 9);
     suite_add_tcase(suite, tc);
     return suite;
 }

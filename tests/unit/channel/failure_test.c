@@ -3,6 +3,7 @@
  * src/channel/failure.c: the one readable line.
  */
 #include "channel/failure.h"
+#include "channel/channel.h"
 
 #include <errno.h>
 #include <string.h>
@@ -59,11 +60,34 @@ static const struct row rows[] = {
       .phase = LULL_PHASE_QUEUED,
       .address = A,
       .attempts = 0,
+      .is_at_limit = true,
       .queued_before = 7,
       .elapsed_ns = LULL_MS,
       .next_attempt_after_ns = LULL_NEVER},
      "DEADLINE_EXCEEDED after 1 ms: queued for a stream to " A
      ": its MAX_CONCURRENT_STREAMS is used up, 7 calls before this one"},
+    {{.code = LULL_CODE_DEADLINE_EXCEEDED,
+      .phase = LULL_PHASE_QUEUED,
+      .address = A,
+      .is_at_limit = true,
+      .queued_before = CHANNEL_QUEUE_COUNTED,
+      .elapsed_ns = LULL_MS,
+      .next_attempt_after_ns = LULL_NEVER},
+     "DEADLINE_EXCEEDED after 1 ms: queued for a stream to " A
+     ": its MAX_CONCURRENT_STREAMS is used up, at least 1000 calls before this one"},
+    {{.code = LULL_CODE_DEADLINE_EXCEEDED,
+      .phase = LULL_PHASE_QUEUED,
+      .address = A,
+      .elapsed_ns = LULL_MS,
+      .next_attempt_after_ns = LULL_NEVER},
+     "DEADLINE_EXCEEDED after 1 ms: about to be sent to " A},
+    {{.code = LULL_CODE_DEADLINE_EXCEEDED,
+      .phase = LULL_PHASE_QUEUED,
+      .address = A,
+      .is_blocked = true,
+      .elapsed_ns = LULL_MS,
+      .next_attempt_after_ns = LULL_NEVER},
+     "DEADLINE_EXCEEDED after 1 ms: queued for " A ", which does not take what was written already"},
     {{.code = LULL_CODE_DEADLINE_EXCEEDED,
       .phase = LULL_PHASE_WAITING,
       .address = A,
@@ -180,6 +204,17 @@ START_TEST(an_errno_reads_as_part_of_a_sentence)
 }
 END_TEST
 
+START_TEST(a_servers_text_does_not_leave_its_line)
+{
+    struct failure failure;
+    struct failure_facts facts = {
+        .code = LULL_CODE_ABORTED, .address = A, .phase_ns = no_times, .next_attempt_after_ns = LULL_NEVER};
+    failure_write_server(&failure, &facts, "no\nDec 1 sshd[1]: Accepted\x1b[2J");
+    ck_assert_str_eq(failure.line,
+                     "ABORTED after 0 ns: status from " A ": no\\x0aDec 1 sshd[1]: Accepted\\x1b[2J");
+}
+END_TEST
+
 static Suite *failure_suite(void)
 {
     Suite *suite = suite_create("failure");
@@ -190,6 +225,7 @@ static Suite *failure_suite(void)
     tcase_add_test(tcase, a_servers_status_is_quoted_with_its_address);
     tcase_add_test(tcase, texts_that_are_too_long_are_cut);
     tcase_add_test(tcase, an_errno_reads_as_part_of_a_sentence);
+    tcase_add_test(tcase, a_servers_text_does_not_leave_its_line);
     suite_add_tcase(suite, tcase);
     return suite;
 }
