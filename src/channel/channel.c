@@ -49,6 +49,7 @@ void channel_leave(struct lull_channel *channel, bool had_to_enter)
 
 static void free_channel(struct lull_channel *channel)
 {
+    executor_on_channel_freed(channel->executor);
     channel_watch_fini(channel);
     channel_timeouts_stop(channel);
     call_arenas_fini(&channel->arenas);
@@ -314,6 +315,7 @@ static struct lull_channel *make_channel(const struct lull_channel_options *opti
     channel->allocator = allocator;
     channel->counters = executor_counters(executor);
     channel->counters->allocations++;
+    executor_on_channel_made(executor);
     channel->refs = 1;
     channel->state = LULL_STATE_IDLE;
     channel->state_at = lull_executor_now(executor);

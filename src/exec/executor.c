@@ -313,6 +313,21 @@ struct lanes *executor_lanes(struct lull_executor *executor)
     return &executor->lanes;
 }
 
+void executor_on_channel_made(struct lull_executor *executor)
+{
+    executor->channels++;
+}
+
+void executor_on_channel_freed(struct lull_executor *executor)
+{
+    executor->channels--;
+}
+
+unsigned executor_channels(const struct lull_executor *executor)
+{
+    return executor->channels;
+}
+
 uint64_t executor_turn_number(const struct lull_executor *executor)
 {
     return executor->counters.turns;

@@ -32,6 +32,11 @@ struct lull_counters *executor_counters(struct lull_executor *executor);
 const struct lull_allocator *executor_allocator(const struct lull_executor *executor);
 struct timerq *executor_timerq(struct lull_executor *executor);
 
+/* A channel is on this executor from its making until its last call handle is given back: lull_loop_free asserts that there is none. */
+void executor_on_channel_made(struct lull_executor *executor);
+void executor_on_channel_freed(struct lull_executor *executor);
+unsigned executor_channels(const struct lull_executor *executor);
+
 /* The executor's deadline lanes. Made with the executor. */
 struct lanes *executor_lanes(struct lull_executor *executor);
 

@@ -52,6 +52,7 @@ struct lull_executor {
     struct list_node refusal_watches; /* who is told of that */
     bool is_loop_silent; /* it never says when it sleeps: take it for asleep between turns */
 
+    unsigned channels; /* made and not freed */
     struct lull_clock *clock;
     struct lull_fake_clock *driven_by; /* [nullable] */
     const struct lull_allocator *allocator;

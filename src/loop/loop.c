@@ -5,6 +5,7 @@
  */
 #include "loop/loop.h"
 
+#include "base/invariant.h"
 #include "exec/executor.h"
 #include "loop/loop_fork.h"
 
@@ -55,6 +56,8 @@ void lull_loop_fini(struct lull_loop *loop)
         (void)lull_executor_turn_now(loop->executor);
         idle_turns = counters->calls_closed != closed ? 0 : idle_turns + 1;
     }
+    LULL_INVARIANT(executor_channels(loop->executor) == 0,
+                   "a loop is freed while a channel on it, or the handle of a call, is still held");
     lull_executor_free(loop->executor);
     loop->executor = NULL;
     loop_fork_fini(loop);
