@@ -26,7 +26,8 @@ struct lull_counters {
     uint64_t submits;       /**< nodes taken from the inbox */
     uint64_t clock_reads;   /**< reads of the monotonic hand */
     uint64_t
-        allocations; /**< blocks asked of the allocator by the executor's parts and recyclers */
+        allocations; /**< blocks asked of the allocator by the executor's parts, recyclers and, for each
+                        call still, nghttp2 */
     uint64_t pool_claims; /**< objects claimed from recyclers */
     uint64_t pool_misses; /**< claims that had to go to the allocator */
     uint64_t syscalls;    /**< system calls made by net/ and loop/ */
