@@ -154,13 +154,12 @@ static int give_waiting(struct lull_call *call)
     struct call_sending *s = &call->sending;
     int rc = LULL_OK;
     while (rc == LULL_OK && s->waiting != NULL) {
-        bool ends = s->is_half_closed && call_messages_next(&s->messages, s->waiting) == NULL;
-        rc = h2_stream_send(&call->stream, s->waiting->payload, ends);
+        rc = h2_stream_send(&call->stream, s->waiting->payload, false);
         if (rc == LULL_OK) {
-            s->is_half_close_given = ends;
             on_given(call);
         }
     }
+    /* Nothing is framed before the flush: the end goes on the last message's frame. */
     if (rc == LULL_OK && s->is_half_closed && !s->is_half_close_given) {
         rc = h2_stream_end(&call->stream);
         s->is_half_close_given = rc == LULL_OK;

@@ -13,7 +13,6 @@
 static struct rig rig;
 static struct server server;
 static struct told a, b;
-static uint8_t block[1024 * 1024];
 
 static struct peer *begin(void)
 {
@@ -326,56 +325,6 @@ START_TEST(our_own_ends_drop_what_was_not_told)
 }
 END_TEST
 
-/* ---- credit */
-
-START_TEST(credit_follows_what_the_application_takes)
-{
-    struct peer *peer = begin();
-    lull_call_pause(a.handle);
-    server_headers(peer, 1);
-    for (int i = 0; i < 10; i++) {
-        server_send(peer, 1, block, 20 * 1024);
-        rig_settle(&rig);
-    }
-    ck_assert_uint_eq(server_credited(peer, 1), 0);
-    ck_assert_uint_gt(server_credited(peer, 0),
-                      0); /* a stream nobody reads starves no other (scenario 253) */
-    lull_call_resume(a.handle);
-    rig_settle(&rig);
-    ck_assert_uint_eq(a.messages, 10);
-    /* Updates come in half-window steps. */
-    ck_assert_uint_ge(server_credited(peer, 1), 128 * 1024);
-    end();
-}
-END_TEST
-
-/* scenario 254 */
-START_TEST(a_message_larger_than_the_window_arrives)
-{
-    struct peer *peer = begin();
-    size_t sent = 5;
-    lull_call_pause(a.handle);
-    server_headers(peer, 1);
-    peer_frame(peer, FRAME_DATA, 0, 1, "\0\0\x10\0\0", 5); /* 1 MiB */
-    for (int rounds = 0; sent < 1024 * 1024 + 5; rounds++) {
-        while (sent < 1024 * 1024 + 5 && sent + 16384 <= 256 * 1024 + server_credited(peer, 1)) {
-            size_t left = 1024 * 1024 + 5 - sent;
-            size_t part = left < 16384 ? left : 16384;
-            peer_frame(peer, FRAME_DATA, 0, 1, block, part);
-            sent += part;
-            rig_settle(&rig);
-        }
-        ck_assert_int_lt(rounds, 100);
-        rig_settle(&rig);
-    }
-    lull_call_resume(a.handle);
-    rig_settle(&rig);
-    ck_assert_uint_eq(a.messages, 1);
-    ck_assert_uint_eq(a.bytes, 1024 * 1024);
-    end();
-}
-END_TEST
-
 /* ---- memory */
 
 static struct lull_slice kept;
@@ -494,8 +443,6 @@ static Suite *call_receive_suite(void)
     tcase_add_test(tcase, a_cancel_after_the_status_drops_messages_and_keeps_the_status);
     tcase_add_test(tcase, closing_the_channel_does_the_same);
     tcase_add_test(tcase, our_own_ends_drop_what_was_not_told);
-    tcase_add_test(tcase, credit_follows_what_the_application_takes);
-    tcase_add_test(tcase, a_message_larger_than_the_window_arrives);
     tcase_add_test(tcase, a_kept_message_outlives_everything);
     tcase_add_test(tcase, no_memory_ends_in_a_code_or_a_status);
     suite_add_tcase(suite, tcase);

@@ -5,6 +5,8 @@ CHANNEL_RIG = tests/unit/channel/peer.c tests/unit/channel/peer.h tests/unit/cha
 TOLD_RIG = $(CHANNEL_RIG) tests/unit/channel/told.c tests/unit/channel/told.h
 
 check_PROGRAMS += \
+	tests/unit/channel/call_read_timeout_cost_test \
+	tests/unit/channel/call_credit_test \
 	tests/unit/channel/call_stream_cost_test \
 	tests/unit/channel/call_refusal_test \
 	tests/unit/channel/call_read_timeout_test \
@@ -125,3 +127,9 @@ tests_unit_channel_call_refusal_test_LDADD = $(UNIT_LIBS)
 
 tests_unit_channel_call_stream_cost_test_SOURCES = tests/unit/channel/call_stream_cost_test.c $(TOLD_RIG)
 tests_unit_channel_call_stream_cost_test_LDADD = $(UNIT_LIBS)
+
+tests_unit_channel_call_credit_test_SOURCES = tests/unit/channel/call_credit_test.c $(TOLD_RIG)
+tests_unit_channel_call_credit_test_LDADD = $(UNIT_LIBS)
+
+tests_unit_channel_call_read_timeout_cost_test_SOURCES = tests/unit/channel/call_read_timeout_cost_test.c $(TOLD_RIG)
+tests_unit_channel_call_read_timeout_cost_test_LDADD = $(UNIT_LIBS)
