@@ -28,24 +28,7 @@ const char *lull_state_name(int state)
                                                                           : names[state];
 }
 
-/* ---- context and counts */
-
-bool channel_enter(struct lull_channel *channel)
-{
-    if (lull_executor_in_context(channel->executor)) {
-        return false;
-    }
-    int rc = lull_executor_enter(channel->executor);
-    LULL_INVARIANT(rc == LULL_OK, "a channel is used on a thread that does not drive its loop");
-    return true;
-}
-
-void channel_leave(struct lull_channel *channel, bool had_to_enter)
-{
-    if (had_to_enter) {
-        lull_executor_leave(channel->executor);
-    }
-}
+/* ---- counts */
 
 static void free_channel(struct lull_channel *channel)
 {
@@ -278,7 +261,7 @@ static int set_up_subchannel(struct lull_channel *channel, const struct addr *ad
     if (o->allow_short_timers && o->backoff_initial_ns < options.backoff.spacing_ns) {
         options.backoff.spacing_ns = o->backoff_initial_ns;
     }
-    bool had_to_enter = channel_enter(channel);
+    bool had_to_enter = executor_enter(channel->executor);
     int rc = subchannel_init(&channel->subchannel, &subchannel_ops, &options, addr);
     if (rc == LULL_OK) {
         rc = channel_idle_init(channel);
@@ -286,7 +269,7 @@ static int set_up_subchannel(struct lull_channel *channel, const struct addr *ad
             subchannel_close(&channel->subchannel);
         }
     }
-    channel_leave(channel, had_to_enter);
+    executor_leave(channel->executor, had_to_enter);
     return rc;
 }
 
@@ -409,9 +392,9 @@ static void close_now(struct lull_channel *channel)
 
 void lull_channel_close(struct lull_channel *channel)
 {
-    bool had_to_enter = channel_enter(channel);
+    bool had_to_enter = executor_enter(channel->executor);
     close_now(channel);
-    channel_leave(channel, had_to_enter);
+    executor_leave(channel->executor, had_to_enter);
 }
 
 void lull_channel_ref(struct lull_channel *channel)
@@ -443,11 +426,11 @@ enum lull_state lull_channel_state(struct lull_channel *channel, bool try_to_con
 {
     enum lull_state state = channel->state;
     if (try_to_connect && state == LULL_STATE_IDLE) {
-        bool had_to_enter = channel_enter(channel);
+        bool had_to_enter = executor_enter(channel->executor);
         channel->is_wanted = true;
         channel_idle_on_connect_asked(channel);
         subchannel_connect(&channel->subchannel);
-        channel_leave(channel, had_to_enter);
+        executor_leave(channel->executor, had_to_enter);
     }
     return state;
 }
@@ -455,9 +438,9 @@ enum lull_state lull_channel_state(struct lull_channel *channel, bool try_to_con
 void lull_channel_reset_backoff(struct lull_channel *channel)
 {
     if (channel->state == LULL_STATE_TRANSIENT_FAILURE) {
-        bool had_to_enter = channel_enter(channel);
+        bool had_to_enter = executor_enter(channel->executor);
         subchannel_reset_backoff(&channel->subchannel);
-        channel_leave(channel, had_to_enter);
+        executor_leave(channel->executor, had_to_enter);
     }
 }
 

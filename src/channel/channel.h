@@ -80,10 +80,6 @@ struct lull_channel {
     bool is_dying; /* `dead` was posted */
 };
 
-/* Enters the context unless it is entered; true when it had to: to be handed to channel_leave. Driving thread. */
-bool channel_enter(struct lull_channel *channel);
-void channel_leave(struct lull_channel *channel, bool had_to_enter);
-
 void channel_hold(struct lull_channel *channel);
 void channel_release(struct lull_channel *channel);
 

@@ -111,8 +111,8 @@ void lull_channel_enter_idle(struct lull_channel *channel)
     if (channel_is_closed(channel) || lull_idle_is_idle(&channel->idle)) {
         return;
     }
-    bool had_to_enter = channel_enter(channel);
+    bool had_to_enter = executor_enter(channel->executor);
     (void)lull_idle_on_entered_idle(&channel->idle);
     fall_idle(channel, "idle: the application asked for it");
-    channel_leave(channel, had_to_enter);
+    executor_leave(channel->executor, had_to_enter);
 }

@@ -65,8 +65,8 @@ int lull_channel_ping(struct lull_channel *channel, lull_channel_ping_fn fn, voi
         return rc_fail(error, LULL_RC_STATE, "there is no connection to ping: the channel is %s",
                        lull_state_name((int)channel->state));
     }
-    bool had_to_enter = channel_enter(channel);
+    bool had_to_enter = executor_enter(channel->executor);
     int rc = ask(channel, connection->transport, fn, ctx, error);
-    channel_leave(channel, had_to_enter);
+    executor_leave(channel->executor, had_to_enter);
     return rc;
 }

@@ -106,9 +106,9 @@ int lull_channel_watch(struct lull_channel *channel, enum lull_state not_this,
     watch->ctx = ctx;
     list_push_back(&channel->watches, &watch->link);
     if (not_this != channel->state) {
-        bool had_to_enter = channel_enter(channel);
+        bool had_to_enter = executor_enter(channel->executor);
         channel_watch_on_state(channel);
-        channel_leave(channel, had_to_enter);
+        executor_leave(channel->executor, had_to_enter);
     }
     return LULL_OK;
 }

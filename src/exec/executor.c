@@ -122,6 +122,24 @@ void lull_executor_leave(struct lull_executor *executor)
     executor_yield(executor);
 }
 
+bool executor_enter(struct lull_executor *executor)
+{
+    if (executor_is_here(executor)) {
+        return false;
+    }
+    const int rc = lull_executor_enter(executor);
+    LULL_INVARIANT(rc == LULL_OK,
+                   "a channel or a server is used on a thread that does not drive its loop");
+    return true;
+}
+
+void executor_leave(struct lull_executor *executor, bool had_to_enter)
+{
+    if (had_to_enter) {
+        lull_executor_leave(executor);
+    }
+}
+
 bool lull_executor_in_context(const struct lull_executor *executor)
 {
     return executor_is_here(executor);

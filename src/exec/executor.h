@@ -15,6 +15,11 @@ struct timerq;
 /* Bytes of the shared read buffer and of the shared write buffer. */
 #define EXECUTOR_BUFFER_BYTES ((size_t)64 * 1024)
 
+/* Enters the context unless this thread is in it; true when it had to, to be handed to executor_leave. Asserts that no other
+ * thread is: for public functions of what lives on the executor. Driving thread. */
+bool executor_enter(struct lull_executor *executor);
+void executor_leave(struct lull_executor *executor, bool had_to_enter);
+
 /* Queues for the phases of a turn. A task is in one queue at a time; posting one that is queued does nothing. */
 void executor_post_ready(struct lull_executor *executor, struct lull_task *task); /* ready endpoints: read phase; also legal outside a turn on the driving thread */
 void executor_post_flush(struct lull_executor *executor, struct lull_task *task); /* transports to flush, once each */

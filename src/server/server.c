@@ -19,24 +19,7 @@
 #include "server/server_conn.h"
 #include "server/server_options.h"
 
-/* ---- context and memory */
-
-bool server_enter(struct lull_server *server)
-{
-    if (lull_executor_in_context(server->executor)) {
-        return false;
-    }
-    int rc = lull_executor_enter(server->executor);
-    LULL_INVARIANT(rc == LULL_OK, "a server is used on a thread that does not drive its loop");
-    return true;
-}
-
-void server_leave(struct lull_server *server, bool had_to_enter)
-{
-    if (had_to_enter) {
-        lull_executor_leave(server->executor);
-    }
-}
+/* ---- memory */
 
 static void free_server(struct lull_server *server)
 {
@@ -272,9 +255,9 @@ int lull_server_listen(struct lull_server *server, const char *address, struct l
     if (server->is_shut_down) {
         return rc_fail(error, LULL_RC_CLOSED, "the server was shut down");
     }
-    bool had_to_enter = server_enter(server);
+    bool had_to_enter = executor_enter(server->executor);
     int rc = listener_open(server, address, error);
-    server_leave(server, had_to_enter);
+    executor_leave(server->executor, had_to_enter);
     if (rc == LULL_OK) {
         server->trace.target =
             LIST_ENTRY(list_first(&server->listeners), struct listener, in_listeners)->addr.text;
@@ -311,7 +294,7 @@ void lull_server_shutdown(struct lull_server *server, int64_t grace_ns,
     if (server->is_closed) {
         return;
     }
-    bool had_to_enter = server_enter(server);
+    bool had_to_enter = executor_enter(server->executor);
     server->is_shut_down = true;
     server->drained = drained;
     server->drained_ctx = ctx;
@@ -323,7 +306,7 @@ void lull_server_shutdown(struct lull_server *server, int64_t grace_ns,
     if (list_is_empty(&server->conns)) {
         lull_executor_post(server->executor, &server->drained_task);
     }
-    server_leave(server, had_to_enter);
+    executor_leave(server->executor, had_to_enter);
 }
 
 /* In context. */
@@ -350,9 +333,9 @@ static void close_now(struct lull_server *server)
 
 void lull_server_close(struct lull_server *server)
 {
-    bool had_to_enter = server_enter(server);
+    bool had_to_enter = executor_enter(server->executor);
     close_now(server);
-    server_leave(server, had_to_enter);
+    executor_leave(server->executor, had_to_enter);
 }
 
 void lull_server_free(struct lull_server *server)
@@ -360,7 +343,7 @@ void lull_server_free(struct lull_server *server)
     if (server == NULL) {
         return;
     }
-    bool had_to_enter = server_enter(server);
+    bool had_to_enter = executor_enter(server->executor);
     struct lull_executor *executor = server->executor;
     close_now(server);
     LIST_FOR_EACH_SAFE(node, after, &server->listeners)
@@ -370,9 +353,7 @@ void lull_server_free(struct lull_server *server)
     server->trace.target = "";
     server->is_freed = true;
     free_if_gone(server);
-    if (had_to_enter) {
-        lull_executor_leave(executor);
-    }
+    executor_leave(executor, had_to_enter);
 }
 
 /* ---- the rest */
@@ -382,7 +363,7 @@ void lull_server_set_silent(struct lull_server *server, bool is_silent)
     if (server->is_silent == is_silent) {
         return;
     }
-    bool had_to_enter = server_enter(server);
+    bool had_to_enter = executor_enter(server->executor);
     server->is_silent = is_silent;
     LIST_FOR_EACH(node, &server->listeners)
     {
@@ -396,7 +377,7 @@ void lull_server_set_silent(struct lull_server *server, bool is_silent)
             server_age_on_awake(conn);
         }
     }
-    server_leave(server, had_to_enter);
+    executor_leave(server->executor, had_to_enter);
 }
 
 void lull_server_stats(const struct lull_server *server, struct lull_server_stats *out)

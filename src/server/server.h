@@ -61,10 +61,6 @@ struct lull_server {
     struct lull_task dead;
 };
 
-/* True when the context had to be entered, which server_leave then leaves. Driving thread. */
-bool server_enter(struct lull_server *server);
-void server_leave(struct lull_server *server, bool had_to_enter);
-
 void server_hold(struct lull_server *server);
 void server_release(struct lull_server *server);
 

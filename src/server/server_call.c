@@ -57,10 +57,10 @@ void server_call_drop(struct lull_server_call *call)
     struct lull_server *server = call->server;
     LULL_INVARIANT(call->refs > 0, "a call was given back more often than it was taken");
     if (--call->refs == 0) {
-        bool had_to_enter = server_enter(server);
+        bool had_to_enter = executor_enter(server->executor);
         (void)lull_executor_unpost(server->executor, &call->work);
         executor_post_dead(server->executor, &call->dead);
-        server_leave(server, had_to_enter);
+        executor_leave(server->executor, had_to_enter);
     }
 }
 

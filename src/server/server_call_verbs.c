@@ -40,9 +40,9 @@ int lull_server_call_respond_headers(struct lull_server_call *call,
     if (rc != LULL_OK) {
         return rc;
     }
-    bool had_to_enter = server_enter(call->server);
+    bool had_to_enter = executor_enter(call->server->executor);
     rc = respond(call, headers);
-    server_leave(call->server, had_to_enter);
+    executor_leave(call->server->executor, had_to_enter);
     return rc;
 }
 
@@ -59,14 +59,14 @@ int lull_server_call_send(struct lull_server_call *call, struct lull_slice messa
         call->wants_room = true;
         return LULL_RC_AGAIN;
     }
-    bool had_to_enter = server_enter(call->server);
+    bool had_to_enter = executor_enter(call->server->executor);
     if (!call->has_responded) {
         rc = respond(call, NULL);
     }
     if (rc == LULL_OK) {
         rc = h2_stream_send(&call->stream, message, false);
     }
-    server_leave(call->server, had_to_enter);
+    executor_leave(call->server->executor, had_to_enter);
     return rc;
 }
 
@@ -83,7 +83,7 @@ int lull_server_call_finish(struct lull_server_call *call, enum lull_code code, 
     if (rc != LULL_OK) {
         return rc;
     }
-    bool had_to_enter = server_enter(call->server);
+    bool had_to_enter = executor_enter(call->server->executor);
     /* What the stream tells from inside the verb is that of a call that is finishing. */
     call->is_finishing = true;
     rc = h2_stream_trailers(&call->stream, status, message, trailers);
@@ -92,7 +92,7 @@ int lull_server_call_finish(struct lull_server_call *call, enum lull_code code, 
     } else {
         call->is_finishing = false;
     }
-    server_leave(call->server, had_to_enter);
+    executor_leave(call->server->executor, had_to_enter);
     return rc;
 }
 
@@ -110,9 +110,9 @@ void lull_server_call_resume(struct lull_server_call *call)
     if (call->is_over) {
         return;
     }
-    bool had_to_enter = server_enter(call->server);
+    bool had_to_enter = executor_enter(call->server->executor);
     lull_executor_post(call->server->executor, &call->work);
-    server_leave(call->server, had_to_enter);
+    executor_leave(call->server->executor, had_to_enter);
 }
 
 void lull_server_call_set_ctx(struct lull_server_call *call, void *ctx)

@@ -171,6 +171,19 @@ START_TEST(enter_runs_nothing_and_nests_nothing)
 }
 END_TEST
 
+/* What a channel and a server do in their public functions. */
+START_TEST(the_context_is_entered_by_who_is_not_in_it_and_left_by_who_entered)
+{
+    bool had_to_enter = executor_enter(rig.executor);
+    ck_assert(had_to_enter);
+    ck_assert(!executor_enter(rig.executor));
+    executor_leave(rig.executor, false);
+    ck_assert(lull_executor_in_context(rig.executor));
+    executor_leave(rig.executor, had_to_enter);
+    ck_assert(!lull_executor_in_context(rig.executor));
+}
+END_TEST
+
 START_TEST(a_post_between_enter_and_leave_makes_a_turn_due_at_once)
 {
     ck_assert_int_eq(lull_executor_next_at(rig.executor).ns, LULL_NEVER);
@@ -440,6 +453,7 @@ static Suite *executor_suite(void)
     tcase_add_checked_fixture(cases, setup, teardown);
     add_scenarios(cases);
     tcase_add_test(cases, enter_runs_nothing_and_nests_nothing);
+    tcase_add_test(cases, the_context_is_entered_by_who_is_not_in_it_and_left_by_who_entered);
     tcase_add_test(cases, a_post_between_enter_and_leave_makes_a_turn_due_at_once);
     tcase_add_test(cases, a_task_submitted_twice_before_it_is_taken_runs_once);
     tcase_add_test(cases, a_task_may_submit_itself_and_runs_in_the_next_turn);
