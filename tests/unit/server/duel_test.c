@@ -62,8 +62,7 @@ START_TEST(the_server_closes_on_a_client_that_does_not_answer)
     rig.options.keepalive_time_ns = 100 * LULL_MS;
     rig.options.keepalive_timeout_ns = 10 * LULL_MS;
     rig_open(&rig);
-    raw_open(&raw, &rig.sim, rig.server, NULL);
-    raw_hello(&raw);
+    rig_join(&rig, &raw);
     rig_advance(&rig, 110 * LULL_MS - 1);
     ck_assert(!raw.is_eof);
     ck_assert_uint_eq(raw_count(&raw, FRAME_PING), 1);

@@ -103,9 +103,7 @@ static void open_raw(void)
 static void expect_service(void)
 {
     struct unary unary;
-    unary_start(&unary, &rig, RIG_METHOD, "still there", LULL_NEVER);
-    rig_settle(&rig);
-    unary_expect(&unary, LULL_CODE_OK);
+    unary_run(&unary, &rig, RIG_METHOD, "still there", LULL_CODE_OK);
     ck_assert_str_eq(unary.reply, "still there");
 }
 

@@ -172,6 +172,12 @@ void rig_fini(struct rig *rig)
     sim_fini(&rig->sim);
 }
 
+void rig_join(struct rig *rig, struct raw *raw)
+{
+    raw_open(raw, &rig->sim, rig->server, NULL);
+    raw_hello(raw);
+}
+
 void rig_settle(struct rig *rig)
 {
     lull_fake_clock_settle(&rig->sim.clock);
@@ -248,4 +254,19 @@ void unary_expect(struct unary *unary, enum lull_code code)
     ck_assert_msg(unary->done == 1, "done came %u times", unary->done);
     ck_assert_msg(unary->code == code, "%s, expected %s: %s", lull_code_name((int)unary->code),
                   lull_code_name((int)code), unary->message);
+}
+
+void rig_start_holding(struct rig *rig, struct unary *unary)
+{
+    rig_start(rig, APP_HOLDS);
+    unary_start(unary, rig, RIG_METHOD, "hello", LULL_NEVER);
+    rig_settle(rig);
+}
+
+void unary_run(struct unary *unary, struct rig *rig, const char *method, const char *request,
+               enum lull_code code)
+{
+    unary_start(unary, rig, method, request, LULL_NEVER);
+    rig_settle(rig);
+    unary_expect(unary, code);
 }

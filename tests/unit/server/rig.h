@@ -70,6 +70,9 @@ void rig_start(struct rig *rig, enum app_way way);
 /* Closes what is open and checks that every call that began was closed, once. */
 void rig_fini(struct rig *rig);
 
+/* A client by hand that has said hello. */
+void rig_join(struct rig *rig, struct raw *raw);
+
 void rig_settle(struct rig *rig);
 void rig_advance(struct rig *rig, int64_t by_ns);
 int64_t rig_now(const struct rig *rig);
@@ -94,7 +97,12 @@ void unary_start(struct unary *unary, struct rig *rig, const char *method, const
                  int64_t timeout_ns);
 void unary_start_with(struct unary *unary, struct rig *rig, const struct lull_call_options *options,
                       struct lull_slice request);
-/* Starts, settles and expects this end. */
+/* It has ended, once, and so. */
 void unary_expect(struct unary *unary, enum lull_code code);
+/* rig_start, and one call that the application holds: rig.calls[0]. */
+void rig_start_holding(struct rig *rig, struct unary *unary);
+/* Starts, settles and expects this end. */
+void unary_run(struct unary *unary, struct rig *rig, const char *method, const char *request,
+               enum lull_code code);
 
 #endif

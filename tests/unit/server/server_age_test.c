@@ -22,8 +22,7 @@ static void start_police(int64_t permit_ns, bool without_calls, enum app_way way
     rig.options.permit_keepalive_time_ns = permit_ns;
     rig.options.permit_keepalive_without_calls = without_calls;
     rig_open(&rig);
-    raw_open(&raw, &rig.sim, rig.server, NULL);
-    raw_hello(&raw);
+    rig_join(&rig, &raw);
 }
 
 static void stop(void)
@@ -172,8 +171,7 @@ START_TEST(no_strikes_is_any_number)
     rig_init(&rig);
     rig.options.max_ping_strikes = 0;
     rig_open(&rig);
-    raw_open(&raw, &rig.sim, rig.server, NULL);
-    raw_hello(&raw);
+    rig_join(&rig, &raw);
     ping_at_once(40);
     expect_alive(40);
     stop();
@@ -249,8 +247,7 @@ static void start_ages(int64_t idle_ns, int64_t age_ns, int64_t grace_ns)
     rig.options.max_connection_age_ns = age_ns;
     rig.options.max_connection_age_grace_ns = grace_ns;
     rig_open(&rig);
-    raw_open(&raw, &rig.sim, rig.server, NULL);
-    raw_hello(&raw);
+    rig_join(&rig, &raw);
 }
 
 /* scenarios 64, 114 */
@@ -351,8 +348,7 @@ END_TEST
 START_TEST(a_client_that_greeted_has_no_such_limit)
 {
     rig_start(&rig, APP_HOLDS);
-    raw_open(&raw, &rig.sim, rig.server, NULL);
-    raw_hello(&raw);
+    rig_join(&rig, &raw);
     rig_advance(&rig, 10 * SERVER_AGE_GREETING_NS);
     ck_assert(!raw.is_eof);
     stop();

@@ -21,8 +21,7 @@ static void begin(enum app_way way, bool pauses)
     rig.way = way;
     rig.pauses = pauses;
     rig_open(&rig);
-    raw_open(&raw, &rig.sim, rig.server, NULL);
-    raw_hello(&raw);
+    rig_join(&rig, &raw);
 }
 
 static void stop(void)

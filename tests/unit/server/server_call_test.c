@@ -15,9 +15,7 @@ START_TEST(a_unary_call_comes_back)
 {
     struct unary unary;
     rig_start(&rig, APP_ECHOES);
-    unary_start(&unary, &rig, RIG_METHOD, "hello", LULL_NEVER);
-    rig_settle(&rig);
-    unary_expect(&unary, LULL_CODE_OK);
+    unary_run(&unary, &rig, RIG_METHOD, "hello", LULL_CODE_OK);
     ck_assert_str_eq(unary.reply, "hello");
     const struct app_call *app = &rig.calls[0];
     ck_assert_str_eq(app->method, RIG_METHOD);
@@ -35,9 +33,7 @@ START_TEST(an_empty_message_is_one)
 {
     struct unary unary;
     rig_start(&rig, APP_ECHOES);
-    unary_start(&unary, &rig, RIG_METHOD, "", LULL_NEVER);
-    rig_settle(&rig);
-    unary_expect(&unary, LULL_CODE_OK);
+    unary_run(&unary, &rig, RIG_METHOD, "", LULL_CODE_OK);
     ck_assert_uint_eq(unary.reply_len, 0);
     ck_assert_uint_eq(rig.calls[0].messages, 1);
     rig_fini(&rig);
@@ -48,9 +44,7 @@ START_TEST(a_status_and_its_message_reach_the_client)
 {
     struct unary unary;
     rig_start(&rig, APP_FAILS);
-    unary_start(&unary, &rig, RIG_METHOD, "hello", LULL_NEVER);
-    rig_settle(&rig);
-    unary_expect(&unary, LULL_CODE_INVALID_ARGUMENT);
+    unary_run(&unary, &rig, RIG_METHOD, "hello", LULL_CODE_INVALID_ARGUMENT);
     ck_assert_str_eq(unary.message, "no");
     /* It was finished in on_call: the message that came with it is nobody's. */
     ck_assert_uint_eq(rig.calls[0].messages, 0);
@@ -65,9 +59,7 @@ START_TEST(an_unknown_method_is_unimplemented_and_tells_nobody)
 {
     struct unary unary;
     rig_start(&rig, APP_ECHOES);
-    unary_start(&unary, &rig, "/pkg.Service/Other", "hello", LULL_NEVER);
-    rig_settle(&rig);
-    unary_expect(&unary, LULL_CODE_UNIMPLEMENTED);
+    unary_run(&unary, &rig, "/pkg.Service/Other", "hello", LULL_CODE_UNIMPLEMENTED);
     ck_assert_str_eq(unary.message, "unknown method /pkg.Service/Other");
     ck_assert_uint_eq(rig.begun, 0);
     ck_assert_uint_eq(rig_stats(&rig).calls_made, 1);
@@ -98,8 +90,7 @@ END_TEST
 START_TEST(a_client_that_forgets_its_deadline_is_reset)
 {
     rig_start(&rig, APP_HOLDS);
-    raw_open(&raw, &rig.sim, rig.server, NULL);
-    raw_hello(&raw);
+    rig_join(&rig, &raw);
     raw_request(&raw, 1, RIG_METHOD, false, "grpc-timeout", "50m", NULL);
     raw_message(&raw, 1, "abc", 3, false);
     rig_advance(&rig, 50 * LULL_MS - 1);
@@ -118,8 +109,7 @@ END_TEST
 START_TEST(a_deadline_that_has_passed_on_arrival_is_told_and_ended_in_one_turn)
 {
     rig_start(&rig, APP_HOLDS);
-    raw_open(&raw, &rig.sim, rig.server, NULL);
-    raw_hello(&raw);
+    rig_join(&rig, &raw);
     raw_request(&raw, 1, RIG_METHOD, true, "grpc-timeout", "0n", NULL);
     ck_assert_uint_eq(rig.begun, 1);
     ck_assert_uint_eq(rig.closed, 1);
@@ -133,9 +123,7 @@ END_TEST
 START_TEST(a_cancel_is_told)
 {
     struct unary unary;
-    rig_start(&rig, APP_HOLDS);
-    unary_start(&unary, &rig, RIG_METHOD, "hello", LULL_NEVER);
-    rig_settle(&rig);
+    rig_start_holding(&rig, &unary);
     lull_call_cancel(unary.call);
     rig_settle(&rig);
     unary_expect(&unary, LULL_CODE_CANCELLED);
@@ -148,8 +136,7 @@ END_TEST
 START_TEST(a_call_that_is_taken_back_in_the_same_read_is_never_told)
 {
     rig_start(&rig, APP_HOLDS);
-    raw_open(&raw, &rig.sim, rig.server, NULL);
-    raw_hello(&raw);
+    rig_join(&rig, &raw);
     /* Both are there when the server reads again. */
     lull_server_set_silent(rig.server, true);
     raw_request(&raw, 1, RIG_METHOD, true, NULL);
@@ -168,8 +155,7 @@ END_TEST
 START_TEST(a_lost_connection_ends_its_calls)
 {
     rig_start(&rig, APP_HOLDS);
-    raw_open(&raw, &rig.sim, rig.server, NULL);
-    raw_hello(&raw);
+    rig_join(&rig, &raw);
     raw_request(&raw, 1, RIG_METHOD, false, NULL);
     raw_request(&raw, 3, RIG_METHOD, true, NULL);
     raw_close(&raw);
@@ -206,8 +192,7 @@ END_TEST
 START_TEST(a_call_that_is_cut_within_a_message_ends_protocol)
 {
     rig_start(&rig, APP_ECHOES);
-    raw_open(&raw, &rig.sim, rig.server, NULL);
-    raw_hello(&raw);
+    rig_join(&rig, &raw);
     raw_request(&raw, 1, RIG_METHOD, false, NULL);
     raw_frame(&raw, FRAME_DATA, FRAME_END_STREAM, 1, "\0\0\0\0\5ab", 7);
     ck_assert_uint_eq(rig.closed, 1);
@@ -312,9 +297,7 @@ END_TEST
 START_TEST(a_held_handle_outlives_its_call)
 {
     struct unary unary;
-    rig_start(&rig, APP_HOLDS);
-    unary_start(&unary, &rig, RIG_METHOD, "hello", LULL_NEVER);
-    rig_settle(&rig);
+    rig_start_holding(&rig, &unary);
     struct lull_server_call *call = rig.calls[0].call;
     lull_server_call_ref(call);
     lull_call_cancel(unary.call);

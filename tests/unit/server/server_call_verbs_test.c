@@ -16,8 +16,7 @@ static uint8_t zeros[70000];
 static struct lull_server_call *begin(void)
 {
     rig_start(&rig, APP_HOLDS);
-    raw_open(&raw, &rig.sim, rig.server, NULL);
-    raw_hello(&raw);
+    rig_join(&rig, &raw);
     raw_request(&raw, 1, RIG_METHOD, false, NULL);
     ck_assert_ptr_nonnull(rig.calls[0].call);
     return rig.calls[0].call;
@@ -160,8 +159,7 @@ START_TEST(a_message_above_the_limit_is_not_taken)
     rig_init(&rig);
     rig.options.max_send_message_bytes = 9;
     rig_open(&rig);
-    raw_open(&raw, &rig.sim, rig.server, NULL);
-    raw_hello(&raw);
+    rig_join(&rig, &raw);
     raw_request(&raw, 1, RIG_METHOD, false, NULL);
     ck_assert_int_eq(lull_server_call_send(rig.calls[0].call, bytes(10)), LULL_RC_LIMIT);
     ck_assert_int_eq(lull_server_call_send(rig.calls[0].call, bytes(9)), LULL_OK);
@@ -174,8 +172,7 @@ START_TEST(a_pause_holds_messages_and_half_close_and_keeps_their_order)
     rig_init(&rig);
     rig.pauses = true;
     rig_open(&rig);
-    raw_open(&raw, &rig.sim, rig.server, NULL);
-    raw_hello(&raw);
+    rig_join(&rig, &raw);
     raw_request(&raw, 1, RIG_METHOD, false, NULL);
     raw_message(&raw, 1, "one", 3, false);
     raw_message(&raw, 1, "two", 3, true);
@@ -202,8 +199,7 @@ START_TEST(a_cancel_is_heard_in_a_pause_and_drops_what_is_held)
     rig_init(&rig);
     rig.pauses = true;
     rig_open(&rig);
-    raw_open(&raw, &rig.sim, rig.server, NULL);
-    raw_hello(&raw);
+    rig_join(&rig, &raw);
     raw_request(&raw, 1, RIG_METHOD, false, NULL);
     raw_message(&raw, 1, "one", 3, false);
     raw_reset(&raw, 1, 8);
@@ -241,8 +237,7 @@ START_TEST(a_call_may_have_a_ctx_of_its_own)
     handler.on_half_closed = count_half_close;
     ck_assert_int_eq(lull_server_add(rig.server, "/other.Service/Method", &handler, &counted[0]),
                      LULL_OK);
-    raw_open(&raw, &rig.sim, rig.server, NULL);
-    raw_hello(&raw);
+    rig_join(&rig, &raw);
     raw_request(&raw, 1, "/other.Service/Method", true, NULL);
     raw_request(&raw, 3, "/other.Service/Method", true, NULL);
     ck_assert_uint_eq(counted[0], 2);

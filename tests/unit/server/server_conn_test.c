@@ -18,8 +18,7 @@ START_TEST(many_connections_are_served_side_by_side)
 {
     rig_start(&rig, APP_ECHOES);
     for (size_t i = 0; i < 40; i++) {
-        raw_open(&raws[i], &rig.sim, rig.server, NULL);
-        raw_hello(&raws[i]);
+        rig_join(&rig, &raws[i]);
         raw_request(&raws[i], 1, RIG_METHOD, false, NULL);
     }
     ck_assert_uint_eq(rig_stats(&rig).connections, 40);
@@ -41,8 +40,7 @@ START_TEST(the_options_reach_the_wire)
     rig.options.stream_window_bytes = 300000;
     rig.options.max_metadata_bytes = 5000;
     rig_open(&rig);
-    raw_open(&raws[0], &rig.sim, rig.server, NULL);
-    raw_hello(&raws[0]);
+    rig_join(&rig, &raws[0]);
     const struct raw_frame *settings = raw_find(&raws[0], FRAME_SETTINGS, 0);
     ck_assert_ptr_nonnull(settings);
     unsigned seen = 0;
@@ -104,8 +102,7 @@ START_TEST(metadata_over_the_limit_ends_only_its_call)
     rig_open(&rig);
     memset(value, 'v', 120);
     value[120] = '\0';
-    raw_open(&raws[0], &rig.sim, rig.server, NULL);
-    raw_hello(&raws[0]);
+    rig_join(&rig, &raws[0]);
     raw_request(&raws[0], 1, RIG_METHOD, true, "x-1", value, "x-2", value, "x-3", value, "x-4",
                 value, "x-5", value, "x-6", value, "x-7", value, "x-8", value, NULL);
     ck_assert_uint_eq(rig.begun, 0);

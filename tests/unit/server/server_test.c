@@ -137,9 +137,7 @@ START_TEST(a_shutdown_lets_calls_end_and_takes_no_more)
 {
     struct unary unary;
     struct unary late;
-    rig_start(&rig, APP_HOLDS);
-    unary_start(&unary, &rig, RIG_METHOD, "hello", LULL_NEVER);
-    rig_settle(&rig);
+    rig_start_holding(&rig, &unary);
     lull_server_shutdown(rig.server, LULL_NEVER, rig_on_drained, &rig);
     rig_advance(&rig, 3600 * LULL_SECOND);
     ck_assert_uint_eq(rig.drained, 0);
@@ -162,8 +160,7 @@ END_TEST
 START_TEST(a_shutdown_has_a_grace)
 {
     rig_start(&rig, APP_HOLDS);
-    raw_open(&raw, &rig.sim, rig.server, NULL);
-    raw_hello(&raw);
+    rig_join(&rig, &raw);
     raw_request(&raw, 1, RIG_METHOD, true, NULL);
     lull_server_shutdown(rig.server, LULL_SECOND, rig_on_drained, &rig);
     rig_settle(&rig);
@@ -188,9 +185,7 @@ END_TEST
 START_TEST(a_close_ends_everything_now_and_drains_nobody)
 {
     struct unary unary;
-    rig_start(&rig, APP_HOLDS);
-    unary_start(&unary, &rig, RIG_METHOD, "hello", LULL_NEVER);
-    rig_settle(&rig);
+    rig_start_holding(&rig, &unary);
     lull_server_shutdown(rig.server, LULL_NEVER, rig_on_drained, &rig);
     lull_server_close(rig.server);
     lull_server_close(rig.server);
@@ -208,9 +203,7 @@ END_TEST
 START_TEST(freed_with_a_call_that_somebody_holds)
 {
     struct unary unary;
-    rig_start(&rig, APP_HOLDS);
-    unary_start(&unary, &rig, RIG_METHOD, "hello", LULL_NEVER);
-    rig_settle(&rig);
+    rig_start_holding(&rig, &unary);
     struct lull_server_call *call = rig.calls[0].call;
     lull_server_call_ref(call);
     lull_server_free(rig.server);
@@ -232,11 +225,8 @@ START_TEST(a_silent_server_answers_nothing_and_closes_nothing)
 {
     struct unary unary;
     rig_start(&rig, APP_ECHOES);
-    raw_open(&raw, &rig.sim, rig.server, NULL);
-    raw_hello(&raw);
-    unary_start(&unary, &rig, RIG_METHOD, "one", LULL_NEVER);
-    rig_settle(&rig);
-    unary_expect(&unary, LULL_CODE_OK);
+    rig_join(&rig, &raw);
+    unary_run(&unary, &rig, RIG_METHOD, "one", LULL_CODE_OK);
     lull_server_set_silent(rig.server, true);
     lull_server_set_silent(rig.server, true);
     raw_ping(&raw);
@@ -278,8 +268,7 @@ START_TEST(what_was_due_in_the_silence_is_done_after_it)
     rig_init(&rig);
     rig.options.max_connection_idle_ns = LULL_SECOND;
     rig_open(&rig);
-    raw_open(&raw, &rig.sim, rig.server, NULL);
-    raw_hello(&raw);
+    rig_join(&rig, &raw);
     lull_server_set_silent(rig.server, true);
     rig_advance(&rig, 60 * LULL_SECOND);
     ck_assert_uint_eq(raw_count(&raw, FRAME_GOAWAY), 0);
@@ -317,17 +306,22 @@ END_TEST
 
 /* ---- the ages, as a channel sees them */
 
-/* scenario 221: calls all the time, connections of 100 ms, no call fails */
-START_TEST(connections_that_age_fail_no_call)
+static void start_ageing(enum app_way way)
 {
-    unsigned made = 0;
     rig_init(&rig);
-    rig.way = APP_ECHOES;
+    rig.way = way;
     rig.options.allow_short_timers = true;
     rig.options.max_connection_age_ns = 100 * LULL_MS;
     rig.channel_options.allow_short_timers = true;
     rig.channel_options.backoff_initial_ns = LULL_MS;
     rig_open(&rig);
+}
+
+/* scenario 221: calls all the time, connections of 100 ms, no call fails */
+START_TEST(connections_that_age_fail_no_call)
+{
+    unsigned made = 0;
+    start_ageing(APP_ECHOES);
     for (; made < 1000; made++) {
         struct unary unary;
         unary_start(&unary, &rig, RIG_METHOD, "x", LULL_NEVER);
@@ -344,13 +338,7 @@ END_TEST
 START_TEST(calls_under_way_outlive_the_drain)
 {
     static struct unary unaries[50];
-    rig_init(&rig);
-    rig.way = APP_HOLDS;
-    rig.options.allow_short_timers = true;
-    rig.options.max_connection_age_ns = 100 * LULL_MS;
-    rig.channel_options.allow_short_timers = true;
-    rig.channel_options.backoff_initial_ns = LULL_MS;
-    rig_open(&rig);
+    start_ageing(APP_HOLDS);
     for (size_t i = 0; i < 50; i++) {
         unary_start(&unaries[i], &rig, RIG_METHOD, "x", LULL_NEVER);
         rig_advance(&rig, 10 * LULL_MS);
@@ -381,9 +369,7 @@ START_TEST(max_idle_makes_the_channel_idle_and_the_next_call_dials)
     rig.way = APP_ECHOES;
     rig.options.max_connection_idle_ns = 5 * LULL_SECOND;
     rig_open(&rig);
-    unary_start(&unary, &rig, RIG_METHOD, "x", LULL_NEVER);
-    rig_settle(&rig);
-    unary_expect(&unary, LULL_CODE_OK);
+    unary_run(&unary, &rig, RIG_METHOD, "x", LULL_CODE_OK);
     ck_assert_int_eq(lull_channel_state(rig.channel, false), LULL_STATE_READY);
     rig_advance(&rig, 5 * LULL_SECOND);
     ck_assert_int_eq(lull_channel_state(rig.channel, false), LULL_STATE_IDLE);
