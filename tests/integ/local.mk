@@ -8,5 +8,3 @@ SCRIPT_TESTS += tests/integ/life_test.sh
 
 # A minute of real time.
 check_PROGRAMS += tests/integ/minute_test
-tests_integ_minute_test_SOURCES = tests/integ/minute_test.c
-tests_integ_minute_test_LDADD = $(UNIT_LIBS)

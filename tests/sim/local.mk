@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: MIT
-check_PROGRAMS += tests/sim/seed_test
-tests_sim_seed_test_SOURCES = tests/sim/seed_test.c
-tests_sim_seed_test_LDADD = $(UNIT_LIBS)
-
+#
 # One channel, one scripted server, and a diary.
 SIM_LIFE = tests/sim/life.c tests/sim/life.h
 
-check_PROGRAMS += tests/sim/crowd_test tests/sim/idle_test tests/sim/keepalive_test
+check_PROGRAMS += \
+	tests/sim/crowd_test \
+	tests/sim/idle_test \
+	tests/sim/keepalive_test \
+	tests/sim/seed_test
+
 tests_sim_crowd_test_SOURCES = tests/sim/crowd_test.c $(SIM_LIFE)
-tests_sim_crowd_test_LDADD = $(UNIT_LIBS)
 tests_sim_idle_test_SOURCES = tests/sim/idle_test.c $(SIM_LIFE)
-tests_sim_idle_test_LDADD = $(UNIT_LIBS)
 tests_sim_keepalive_test_SOURCES = tests/sim/keepalive_test.c $(SIM_LIFE)
-tests_sim_keepalive_test_LDADD = $(UNIT_LIBS)

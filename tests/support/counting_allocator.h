@@ -4,8 +4,8 @@
  *
  * Decides: nothing. Used by the tests of base/. Objects may be freed by any thread.
  */
-#ifndef LULL_TESTS_UNIT_BASE_COUNTING_ALLOCATOR_H
-#define LULL_TESTS_UNIT_BASE_COUNTING_ALLOCATOR_H
+#ifndef LULL_TESTS_SUPPORT_COUNTING_ALLOCATOR_H
+#define LULL_TESTS_SUPPORT_COUNTING_ALLOCATOR_H
 
 #include <stdatomic.h>
 #include <stdlib.h>

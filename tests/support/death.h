@@ -5,8 +5,8 @@
  * Decides: a function must end its process by SIGABRT with certain words on stderr. It runs in a
  * child of its own, so this works with CK_FORK=no too.
  */
-#ifndef LULL_TESTS_UNIT_BASE_DEATH_H
-#define LULL_TESTS_UNIT_BASE_DEATH_H
+#ifndef LULL_TESTS_SUPPORT_DEATH_H
+#define LULL_TESTS_SUPPORT_DEATH_H
 
 #include <check.h>
 #include <signal.h>

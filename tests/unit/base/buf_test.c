@@ -6,8 +6,8 @@
 #include "base/random.h"
 
 #include "tests/support/check_main.h"
-#include "tests/unit/base/counting_allocator.h"
-#include "tests/unit/base/death.h"
+#include "tests/support/counting_allocator.h"
+#include "tests/support/death.h"
 
 static struct counting_allocator counting;
 static struct buf buf;

@@ -2,7 +2,7 @@
 #include "base/invariant.h"
 
 #include "tests/support/check_main.h"
-#include "tests/unit/base/death.h"
+#include "tests/support/death.h"
 
 static void break_it(void)
 {

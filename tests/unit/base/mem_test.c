@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "tests/support/check_main.h"
-#include "tests/unit/base/counting_allocator.h"
+#include "tests/support/counting_allocator.h"
 
 START_TEST(null_means_the_system_allocator)
 {

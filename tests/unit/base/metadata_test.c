@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "tests/support/check_main.h"
-#include "tests/unit/base/counting_allocator.h"
+#include "tests/support/counting_allocator.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 

@@ -7,8 +7,8 @@
 #include "lull/trace.h"
 
 #include "tests/support/check_main.h"
-#include "tests/unit/base/counting_allocator.h"
-#include "tests/unit/base/death.h"
+#include "tests/support/counting_allocator.h"
+#include "tests/support/death.h"
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "tests/support/check_main.h"
-#include "tests/unit/base/counting_allocator.h"
-#include "tests/unit/base/death.h"
+#include "tests/support/counting_allocator.h"
+#include "tests/support/death.h"
 
 #define OBJECT_BYTES ((size_t)100)
 

@@ -10,8 +10,8 @@
 #include "base/container.h"
 
 #include "tests/support/check_main.h"
-#include "tests/unit/base/counting_allocator.h"
-#include "tests/unit/base/death.h"
+#include "tests/support/counting_allocator.h"
+#include "tests/support/death.h"
 
 START_TEST(a_copy_has_its_own_bytes_until_the_last_reference)
 {

@@ -6,7 +6,7 @@
 #include "lull/types.h"
 
 #include "tests/support/check_main.h"
-#include "tests/unit/base/death.h"
+#include "tests/support/death.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 

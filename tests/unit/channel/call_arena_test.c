@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "tests/support/check_main.h"
-#include "tests/unit/base/counting_allocator.h"
+#include "tests/support/counting_allocator.h"
 
 static struct counting_allocator memory;
 static struct lull_counters counters;

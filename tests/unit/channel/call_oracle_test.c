@@ -10,6 +10,7 @@
 
 #include "channel/call.h"
 #include "tests/support/check_main.h"
+#include "tests/support/must.h"
 #include "told.h"
 
 #define CALLS 6
@@ -51,8 +52,7 @@ static uint32_t below(uint32_t bound)
     return (uint32_t)(state >> 33) % bound;
 }
 
-#define MUST(condition)                                                                            \
-    ck_assert_msg(condition, "seed %llu: %s", (unsigned long long)seed, #condition)
+#define HOLDS(condition) MUST_MSG(condition, "seed %llu: %s", (unsigned long long)seed, #condition)
 
 /* A message: its number, then bytes that follow from it. */
 static size_t message_size(unsigned number)
@@ -69,10 +69,10 @@ static void write_message(uint8_t *bytes, unsigned number)
 static void expect_message(const uint8_t *bytes, size_t len, unsigned number)
 {
     unsigned got = 0;
-    MUST(len == message_size(number));
+    HOLDS(len == message_size(number));
     memcpy(&got, bytes, 4);
-    MUST(got == number);
-    MUST(len == 4 || (bytes[4] == (number & 255) && bytes[len - 1] == (number & 255)));
+    HOLDS(got == number);
+    HOLDS(len == 4 || (bytes[4] == (number & 255) && bytes[len - 1] == (number & 255)));
 }
 
 /* ---- the application */
@@ -81,17 +81,17 @@ static void on_headers(struct lull_call *call, const struct lull_metadata *heade
 {
     struct model *m = ctx;
     (void)call;
-    MUST(headers->count == 0);
-    MUST(!m->is_closed && m->told == 0 && m->headers_told == 0);
+    HOLDS(headers->count == 0);
+    HOLDS(!m->is_closed && m->told == 0 && m->headers_told == 0);
     m->headers_told++;
 }
 
 static void on_message(struct lull_call *call, struct lull_slice message, void *ctx)
 {
     struct model *m = ctx;
-    MUST(call == m->call && !m->is_closed && !m->is_paused && !m->is_cancelled);
-    MUST(m->headers_told == 1);
-    MUST(m->told < m->server_sent);
+    HOLDS(call == m->call && !m->is_closed && !m->is_paused && !m->is_cancelled);
+    HOLDS(m->headers_told == 1);
+    HOLDS(m->told < m->server_sent);
     expect_message(message.data, message.len, m->told);
     m->told++;
     totals.told++;
@@ -108,7 +108,7 @@ static void on_writable(struct lull_call *call, void *ctx)
 {
     struct model *m = ctx;
     (void)call;
-    MUST(m->was_again && !m->is_closed && !m->is_half_closed);
+    HOLDS(m->was_again && !m->is_closed && !m->is_half_closed);
     m->was_again = false;
     totals.writable++;
 }
@@ -119,7 +119,7 @@ static void on_closed(struct lull_call *call, const struct lull_status *status,
     struct model *m = ctx;
     (void)call;
     (void)trailers;
-    MUST(!m->is_closed);
+    HOLDS(!m->is_closed);
     m->is_closed = true;
     m->code = status->code;
     totals.ok += status->code == LULL_CODE_OK;
@@ -129,10 +129,10 @@ static void on_closed(struct lull_call *call, const struct lull_status *status,
     if (m->is_cancelled && status->code == LULL_CODE_CANCELLED) {
         return;
     }
-    MUST(m->server_is_done);
-    MUST(status->code == m->server_code);
+    HOLDS(m->server_is_done);
+    HOLDS(status->code == m->server_code);
     /* Nothing that was said before it is lost, unless the application did not want it any more. */
-    MUST(m->told == m->server_sent || m->is_cancelled);
+    HOLDS(m->told == m->server_sent || m->is_cancelled);
 }
 
 static const struct lull_call_handler handler = {
@@ -153,15 +153,15 @@ static void send_next(struct model *m)
     int rc = lull_call_send(m->call, message);
     lull_slice_unref(message);
     if (rc == LULL_RC_CLOSED) {
-        MUST(m->is_closed || m->is_cancelled || m->server_is_done);
+        HOLDS(m->is_closed || m->is_cancelled || m->server_is_done);
     } else if (m->is_half_closed) {
-        MUST(rc == LULL_RC_STATE);
+        HOLDS(rc == LULL_RC_STATE);
     } else if (is_full) {
-        MUST(rc == LULL_RC_AGAIN);
+        HOLDS(rc == LULL_RC_AGAIN);
         m->was_again = true;
         totals.again++;
     } else {
-        MUST(rc == LULL_OK);
+        HOLDS(rc == LULL_OK);
         m->sent++;
     }
 }
@@ -237,7 +237,7 @@ static void server_got(struct peer *peer, struct server_stream *stream, const ui
     (void)peer;
     meet();
     struct model *m = model_of(stream->id);
-    MUST(m != NULL && m->server_got < m->sent);
+    HOLDS(m != NULL && m->server_got < m->sent);
     expect_message(bytes, len, m->server_got);
     m->server_got++;
     totals.got++;
@@ -248,7 +248,7 @@ static void server_end(struct peer *peer, struct server_stream *stream)
     (void)peer;
     meet();
     struct model *m = model_of(stream->id);
-    MUST(m != NULL && m->is_half_closed && m->server_got == m->sent);
+    HOLDS(m != NULL && m->is_half_closed && m->server_got == m->sent);
     m->server_saw_end = true;
 }
 
@@ -327,9 +327,9 @@ static void finish_all(struct peer *peer)
         if (m->stream != 0 && !m->server_is_done && !m->is_closed && !m->is_cancelled) {
             server_credit(peer, m->stream, 1024 * 1024);
             rig_settle(&rig);
-            MUST(m->server_got == m->sent);
-            MUST(m->server_saw_end == m->is_half_closed);
-            MUST(!m->was_again || m->is_half_closed);
+            HOLDS(m->server_got == m->sent);
+            HOLDS(m->server_saw_end == m->is_half_closed);
+            HOLDS(!m->was_again || m->is_half_closed);
             finish(peer, m, LULL_CODE_OK);
         }
         rig_settle(&rig);
@@ -340,10 +340,10 @@ static void finish_all(struct peer *peer)
             lull_call_resume(m->call); /* on_message pauses now and then */
             m->is_paused = false;
         }
-        MUST(m->is_closed);
+        HOLDS(m->is_closed);
         lull_call_unref(m->call);
     }
-    MUST(rig.channel->arenas.replay_bytes == 0);
+    HOLDS(rig.channel->arenas.replay_bytes == 0);
 }
 
 static void run(uint64_t with_seed)

@@ -5,131 +5,64 @@ CHANNEL_RIG = tests/unit/channel/peer.c tests/unit/channel/peer.h tests/unit/cha
 TOLD_RIG = $(CHANNEL_RIG) tests/unit/channel/told.c tests/unit/channel/told.h
 
 check_PROGRAMS += \
-	tests/unit/channel/call_read_timeout_cost_test \
-	tests/unit/channel/call_credit_test \
-	tests/unit/channel/call_stream_cost_test \
-	tests/unit/channel/call_refusal_test \
-	tests/unit/channel/call_read_timeout_test \
-	tests/unit/channel/call_oracle_test \
-	tests/unit/channel/call_messages_test \
-	tests/unit/channel/call_kinds_test \
-	tests/unit/channel/call_start_test \
-	tests/unit/channel/call_send_test \
-	tests/unit/channel/call_receive_test \
-	tests/unit/channel/call_callbacks_test \
-	tests/unit/channel/call_test \
 	tests/unit/channel/call_arena_test \
+	tests/unit/channel/call_callbacks_test \
 	tests/unit/channel/call_cancel_test \
 	tests/unit/channel/call_cost_test \
+	tests/unit/channel/call_credit_test \
+	tests/unit/channel/call_kinds_test \
+	tests/unit/channel/call_messages_test \
+	tests/unit/channel/call_oracle_test \
+	tests/unit/channel/call_read_timeout_cost_test \
+	tests/unit/channel/call_read_timeout_test \
+	tests/unit/channel/call_receive_test \
+	tests/unit/channel/call_refusal_test \
 	tests/unit/channel/call_retry_test \
+	tests/unit/channel/call_send_test \
+	tests/unit/channel/call_start_test \
+	tests/unit/channel/call_stream_cost_test \
 	tests/unit/channel/call_stream_test \
+	tests/unit/channel/call_test \
 	tests/unit/channel/call_timeouts_test \
-	tests/unit/channel/channel_test \
-	tests/unit/channel/channel_idle_test \
 	tests/unit/channel/channel_idle_race_test \
+	tests/unit/channel/channel_idle_test \
 	tests/unit/channel/channel_ping_test \
 	tests/unit/channel/channel_queue_test \
 	tests/unit/channel/channel_stats_test \
+	tests/unit/channel/channel_test \
 	tests/unit/channel/channel_watch_test \
 	tests/unit/channel/failure_test \
 	tests/unit/channel/options_test \
 	tests/unit/channel/response_test \
-	tests/unit/channel/subchannel_test \
 	tests/unit/channel/subchannel_pings_test \
+	tests/unit/channel/subchannel_test \
 	tests/unit/channel/trace_test
 
-tests_unit_channel_call_test_SOURCES = tests/unit/channel/call_test.c $(CHANNEL_RIG)
-tests_unit_channel_call_test_LDADD = $(UNIT_LIBS)
-
-tests_unit_channel_call_arena_test_SOURCES = tests/unit/channel/call_arena_test.c
-tests_unit_channel_call_arena_test_LDADD = $(UNIT_LIBS)
-
-tests_unit_channel_call_cancel_test_SOURCES = tests/unit/channel/call_cancel_test.c $(CHANNEL_RIG)
-tests_unit_channel_call_cancel_test_LDADD = $(UNIT_LIBS)
-
-tests_unit_channel_call_cost_test_SOURCES = tests/unit/channel/call_cost_test.c $(CHANNEL_RIG)
-tests_unit_channel_call_cost_test_LDADD = $(UNIT_LIBS)
-
-tests_unit_channel_call_retry_test_SOURCES = tests/unit/channel/call_retry_test.c $(CHANNEL_RIG)
-tests_unit_channel_call_retry_test_LDADD = $(UNIT_LIBS)
-
-tests_unit_channel_call_stream_test_SOURCES = tests/unit/channel/call_stream_test.c $(CHANNEL_RIG)
-tests_unit_channel_call_stream_test_LDADD = $(UNIT_LIBS)
-
-tests_unit_channel_call_timeouts_test_SOURCES = tests/unit/channel/call_timeouts_test.c $(CHANNEL_RIG)
-tests_unit_channel_call_timeouts_test_LDADD = $(UNIT_LIBS)
-
-tests_unit_channel_channel_test_SOURCES = tests/unit/channel/channel_test.c $(CHANNEL_RIG)
-tests_unit_channel_channel_test_LDADD = $(UNIT_LIBS)
-
-tests_unit_channel_channel_queue_test_SOURCES = tests/unit/channel/channel_queue_test.c $(CHANNEL_RIG)
-tests_unit_channel_channel_queue_test_LDADD = $(UNIT_LIBS)
-
-tests_unit_channel_failure_test_SOURCES = tests/unit/channel/failure_test.c
-tests_unit_channel_failure_test_LDADD = $(UNIT_LIBS)
-
-tests_unit_channel_options_test_SOURCES = tests/unit/channel/options_test.c
-tests_unit_channel_options_test_LDADD = $(UNIT_LIBS)
-
-tests_unit_channel_response_test_SOURCES = tests/unit/channel/response_test.c
-tests_unit_channel_response_test_LDADD = $(UNIT_LIBS)
-
-tests_unit_channel_subchannel_test_SOURCES = tests/unit/channel/subchannel_test.c $(CHANNEL_RIG)
-tests_unit_channel_subchannel_test_LDADD = $(UNIT_LIBS)
-
-tests_unit_channel_trace_test_SOURCES = tests/unit/channel/trace_test.c
-tests_unit_channel_trace_test_LDADD = $(UNIT_LIBS)
+noinst_HEADERS += tests/unit/channel/sleeper.h
 
 tests_unit_channel_call_callbacks_test_SOURCES = tests/unit/channel/call_callbacks_test.c $(TOLD_RIG)
-tests_unit_channel_call_callbacks_test_LDADD = $(UNIT_LIBS)
-
-tests_unit_channel_call_receive_test_SOURCES = tests/unit/channel/call_receive_test.c $(TOLD_RIG)
-tests_unit_channel_call_receive_test_LDADD = $(UNIT_LIBS)
-
-tests_unit_channel_call_send_test_SOURCES = tests/unit/channel/call_send_test.c $(TOLD_RIG)
-tests_unit_channel_call_send_test_LDADD = $(UNIT_LIBS)
-
-tests_unit_channel_call_start_test_SOURCES = tests/unit/channel/call_start_test.c $(TOLD_RIG)
-tests_unit_channel_call_start_test_LDADD = $(UNIT_LIBS)
-
-tests_unit_channel_channel_idle_test_SOURCES = tests/unit/channel/channel_idle_test.c tests/unit/channel/sleeper.h $(CHANNEL_RIG)
-tests_unit_channel_channel_idle_test_LDADD = $(UNIT_LIBS)
-
-tests_unit_channel_channel_idle_race_test_SOURCES = tests/unit/channel/channel_idle_race_test.c tests/unit/channel/sleeper.h $(CHANNEL_RIG)
-tests_unit_channel_channel_idle_race_test_LDADD = $(UNIT_LIBS)
-
-tests_unit_channel_channel_ping_test_SOURCES = tests/unit/channel/channel_ping_test.c $(CHANNEL_RIG)
-tests_unit_channel_channel_ping_test_LDADD = $(UNIT_LIBS)
-
-tests_unit_channel_channel_stats_test_SOURCES = tests/unit/channel/channel_stats_test.c $(CHANNEL_RIG)
-tests_unit_channel_channel_stats_test_LDADD = $(UNIT_LIBS)
-
-tests_unit_channel_channel_watch_test_SOURCES = tests/unit/channel/channel_watch_test.c $(CHANNEL_RIG)
-tests_unit_channel_channel_watch_test_LDADD = $(UNIT_LIBS)
-
-tests_unit_channel_subchannel_pings_test_SOURCES = tests/unit/channel/subchannel_pings_test.c $(CHANNEL_RIG)
-tests_unit_channel_subchannel_pings_test_LDADD = $(UNIT_LIBS)
-
-tests_unit_channel_call_kinds_test_SOURCES = tests/unit/channel/call_kinds_test.c $(TOLD_RIG)
-tests_unit_channel_call_kinds_test_LDADD = $(UNIT_LIBS)
-
-tests_unit_channel_call_messages_test_SOURCES = tests/unit/channel/call_messages_test.c
-tests_unit_channel_call_messages_test_LDADD = $(UNIT_LIBS)
-
-tests_unit_channel_call_oracle_test_SOURCES = tests/unit/channel/call_oracle_test.c $(TOLD_RIG)
-tests_unit_channel_call_oracle_test_LDADD = $(UNIT_LIBS)
-
-tests_unit_channel_call_read_timeout_test_SOURCES = tests/unit/channel/call_read_timeout_test.c $(TOLD_RIG)
-tests_unit_channel_call_read_timeout_test_LDADD = $(UNIT_LIBS)
-
-tests_unit_channel_call_refusal_test_SOURCES = tests/unit/channel/call_refusal_test.c $(TOLD_RIG)
-tests_unit_channel_call_refusal_test_LDADD = $(UNIT_LIBS)
-
-tests_unit_channel_call_stream_cost_test_SOURCES = tests/unit/channel/call_stream_cost_test.c $(TOLD_RIG)
-tests_unit_channel_call_stream_cost_test_LDADD = $(UNIT_LIBS)
-
+tests_unit_channel_call_cancel_test_SOURCES = tests/unit/channel/call_cancel_test.c $(CHANNEL_RIG)
+tests_unit_channel_call_cost_test_SOURCES = tests/unit/channel/call_cost_test.c $(CHANNEL_RIG)
 tests_unit_channel_call_credit_test_SOURCES = tests/unit/channel/call_credit_test.c $(TOLD_RIG)
-tests_unit_channel_call_credit_test_LDADD = $(UNIT_LIBS)
-
+tests_unit_channel_call_kinds_test_SOURCES = tests/unit/channel/call_kinds_test.c $(TOLD_RIG)
+tests_unit_channel_call_oracle_test_SOURCES = tests/unit/channel/call_oracle_test.c $(TOLD_RIG)
 tests_unit_channel_call_read_timeout_cost_test_SOURCES = tests/unit/channel/call_read_timeout_cost_test.c $(TOLD_RIG)
-tests_unit_channel_call_read_timeout_cost_test_LDADD = $(UNIT_LIBS)
+tests_unit_channel_call_read_timeout_test_SOURCES = tests/unit/channel/call_read_timeout_test.c $(TOLD_RIG)
+tests_unit_channel_call_receive_test_SOURCES = tests/unit/channel/call_receive_test.c $(TOLD_RIG)
+tests_unit_channel_call_refusal_test_SOURCES = tests/unit/channel/call_refusal_test.c $(TOLD_RIG)
+tests_unit_channel_call_retry_test_SOURCES = tests/unit/channel/call_retry_test.c $(CHANNEL_RIG)
+tests_unit_channel_call_send_test_SOURCES = tests/unit/channel/call_send_test.c $(TOLD_RIG)
+tests_unit_channel_call_start_test_SOURCES = tests/unit/channel/call_start_test.c $(TOLD_RIG)
+tests_unit_channel_call_stream_cost_test_SOURCES = tests/unit/channel/call_stream_cost_test.c $(TOLD_RIG)
+tests_unit_channel_call_stream_test_SOURCES = tests/unit/channel/call_stream_test.c $(CHANNEL_RIG)
+tests_unit_channel_call_test_SOURCES = tests/unit/channel/call_test.c $(CHANNEL_RIG)
+tests_unit_channel_call_timeouts_test_SOURCES = tests/unit/channel/call_timeouts_test.c $(CHANNEL_RIG)
+tests_unit_channel_channel_idle_race_test_SOURCES = tests/unit/channel/channel_idle_race_test.c $(CHANNEL_RIG)
+tests_unit_channel_channel_idle_test_SOURCES = tests/unit/channel/channel_idle_test.c $(CHANNEL_RIG)
+tests_unit_channel_channel_ping_test_SOURCES = tests/unit/channel/channel_ping_test.c $(CHANNEL_RIG)
+tests_unit_channel_channel_queue_test_SOURCES = tests/unit/channel/channel_queue_test.c $(CHANNEL_RIG)
+tests_unit_channel_channel_stats_test_SOURCES = tests/unit/channel/channel_stats_test.c $(CHANNEL_RIG)
+tests_unit_channel_channel_test_SOURCES = tests/unit/channel/channel_test.c $(CHANNEL_RIG)
+tests_unit_channel_channel_watch_test_SOURCES = tests/unit/channel/channel_watch_test.c $(CHANNEL_RIG)
+tests_unit_channel_subchannel_pings_test_SOURCES = tests/unit/channel/subchannel_pings_test.c $(CHANNEL_RIG)
+tests_unit_channel_subchannel_test_SOURCES = tests/unit/channel/subchannel_test.c $(CHANNEL_RIG)

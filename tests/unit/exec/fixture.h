@@ -13,14 +13,7 @@
 #include "lull/clock.h"
 #include "lull/loop.h"
 #include "tests/support/check_main.h"
-
-/* ck_assert for what is asked a million times: Check's own notes every assertion in a file. */
-#define MUST(cond)                                                                                 \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            ck_abort_msg("%s", #cond);                                                             \
-        }                                                                                          \
-    } while (0)
+#include "tests/support/must.h"
 
 struct rig {
     struct lull_fake_clock clock;

@@ -3,7 +3,7 @@
 #include "h2/outbox.h"
 
 #include "tests/support/check_main.h"
-#include "tests/unit/base/counting_allocator.h"
+#include "tests/support/counting_allocator.h"
 #include "tests/unit/h2/peer.h"
 
 static struct h2_request streaming(void)

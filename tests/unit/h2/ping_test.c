@@ -3,7 +3,7 @@
 
 #include "exec/executor_parts.h"
 #include "tests/support/check_main.h"
-#include "tests/unit/base/counting_allocator.h"
+#include "tests/support/counting_allocator.h"
 #include "tests/unit/h2/pings.h"
 
 /* Somebody who asks. */

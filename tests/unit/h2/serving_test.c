@@ -5,7 +5,7 @@
 #include "h2/serving.h"
 
 #include "tests/support/check_main.h"
-#include "tests/unit/base/counting_allocator.h"
+#include "tests/support/counting_allocator.h"
 #include "tests/unit/h2/serve_world.h"
 
 /* ---- beginning */

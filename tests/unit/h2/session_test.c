@@ -3,7 +3,7 @@
 #include "h2/session.h"
 
 #include "tests/support/check_main.h"
-#include "tests/unit/base/counting_allocator.h"
+#include "tests/support/counting_allocator.h"
 #include "tests/unit/h2/frames.h"
 
 START_TEST(blocks_are_counted_and_come_back)

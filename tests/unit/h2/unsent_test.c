@@ -5,7 +5,7 @@
 
 #include "base/slice.h"
 #include "tests/support/check_main.h"
-#include "tests/unit/base/counting_allocator.h"
+#include "tests/support/counting_allocator.h"
 
 static uint8_t written[64];
 static size_t written_len;

@@ -4,7 +4,7 @@
 #include "policy/backoff.h"
 
 #include "tests/support/check_main.h"
-#include "tests/unit/policy/must.h"
+#include "tests/support/must.h"
 
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
 #define MS(x)       ((x)*LULL_MS)
@@ -373,8 +373,8 @@ static void walk(uint32_t seed)
         }
         now += (int64_t)(state >> 12) * 1000;
         int64_t off = backoff_on_failed(&b, lull_at(now)).ns - oracle(log, n + 1, now);
-        MUST(off >= -100 && off <= 100, "seed %u, fact %zu: off by %lld ns", seed, n,
-             (long long)off);
+        MUST_MSG(off >= -100 && off <= 100, "seed %u, fact %zu: off by %lld ns", seed, n,
+                 (long long)off);
         now = state % 3 == 0 ? now : backoff_next_at(&b, lull_at(now)).ns;
     }
 }

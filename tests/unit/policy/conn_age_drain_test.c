@@ -6,7 +6,7 @@
 #include "tests/unit/policy/conn_age_rows.h"
 
 #include "tests/support/check_main.h"
-#include "tests/unit/policy/must.h"
+#include "tests/support/must.h"
 
 static const struct limits only_idle = {123, NEVER, NEVER, 20};
 static const struct limits only_age = {NEVER, 100, 10, 20};
@@ -252,20 +252,23 @@ static void observe(struct watch *w, enum conn_age_action action, int64_t ms, ui
     if (action == NONE) {
         return;
     }
-    MUST(w->closed_ms < 0, "seed %u, %lld ms: an order after the close", seed, (long long)ms);
+    MUST_MSG(w->closed_ms < 0, "seed %u, %lld ms: an order after the close", seed, (long long)ms);
     if (action == DRAIN) {
-        MUST(w->drained_ms < 0, "seed %u, %lld ms: two drains", seed, (long long)ms);
+        MUST_MSG(w->drained_ms < 0, "seed %u, %lld ms: two drains", seed, (long long)ms);
         w->drained_ms = ms;
     }
     if (action == LAST || action == FINISH) {
-        MUST(w->drained_ms >= 0 && w->last_ms < 0, "seed %u, %lld ms: goaway", seed, (long long)ms);
-        MUST(ms <= w->drained_ms + 20, "seed %u, %lld ms: limit", seed, (long long)ms);
-        MUST(action == FINISH || w->streams > 0, "seed %u, %lld ms: stays", seed, (long long)ms);
+        MUST_MSG(w->drained_ms >= 0 && w->last_ms < 0, "seed %u, %lld ms: goaway", seed,
+                 (long long)ms);
+        MUST_MSG(ms <= w->drained_ms + 20, "seed %u, %lld ms: limit", seed, (long long)ms);
+        MUST_MSG(action == FINISH || w->streams > 0, "seed %u, %lld ms: stays", seed,
+                 (long long)ms);
         w->last_ms = ms;
     }
     if (action == FINISH || action == CLOSE) {
-        MUST(w->last_ms >= 0, "seed %u, %lld ms: closed without goaway", seed, (long long)ms);
-        MUST(w->streams == 0 || w->grace_ms != NEVER, "seed %u, %lld ms: cut", seed, (long long)ms);
+        MUST_MSG(w->last_ms >= 0, "seed %u, %lld ms: closed without goaway", seed, (long long)ms);
+        MUST_MSG(w->streams == 0 || w->grace_ms != NEVER, "seed %u, %lld ms: cut", seed,
+                 (long long)ms);
         w->closed_ms = ms;
     }
 }
@@ -291,25 +294,26 @@ static void walk(uint32_t seed)
             w.streams--;
             w.quiet_from_ms = w.streams == 0 ? ms : -1;
             observe(&w, conn_age_on_stream_closed(&age, now).action, ms, seed);
-            MUST(w.last_ms < 0 || w.streams > 0 || w.closed_ms == ms, "seed %u: lingers", seed);
+            MUST_MSG(w.last_ms < 0 || w.streams > 0 || w.closed_ms == ms, "seed %u: lingers", seed);
         } else if (roll < 34) {
             observe(&w, conn_age_on_drain_acked(&age, now).action, ms, seed);
-            MUST(w.drained_ms < 0 || w.last_ms >= 0, "seed %u: ack unheard", seed);
+            MUST_MSG(w.drained_ms < 0 || w.last_ms >= 0, "seed %u: ack unheard", seed);
         } else if (roll == 34 && seed % 4 == 0) {
             w.grace_ms = w.grace_ms < 30 ? w.grace_ms : 30;
             observe(&w, conn_age_on_shutdown(&age, MS(30), now).action, ms, seed);
-            MUST(w.drained_ms >= 0, "seed %u: shutdown unheard", seed);
+            MUST_MSG(w.drained_ms >= 0, "seed %u: shutdown unheard", seed);
         }
         if (conn_age_next_at(&age).ns <= now.ns || dice(&state) % 10 == 0) {
             bool is_due = w.quiet_from_ms >= 0 && ms >= w.quiet_from_ms + limits.idle;
             bool is_open = w.drained_ms < 0;
             observe(&w, conn_age_on_timer(&age, now).action, ms, seed);
-            MUST(!is_open || (w.drained_ms >= 0) == (is_due || ms >= limits.age),
-                 "seed %u, %lld ms: drain", seed, (long long)ms);
+            MUST_MSG(!is_open || (w.drained_ms >= 0) == (is_due || ms >= limits.age),
+                     "seed %u, %lld ms: drain", seed, (long long)ms);
         }
     }
-    MUST(w.drained_ms >= 0 && w.last_ms >= 0, "seed %u: never drained", seed);
-    MUST(!has_grace || (w.closed_ms >= 0 && w.closed_ms <= 400 + 20 + 60), "seed %u: lives", seed);
+    MUST_MSG(w.drained_ms >= 0 && w.last_ms >= 0, "seed %u: never drained", seed);
+    MUST_MSG(!has_grace || (w.closed_ms >= 0 && w.closed_ms <= 400 + 20 + 60), "seed %u: lives",
+             seed);
 }
 
 START_TEST(random_walks_keep_order_and_bounds)

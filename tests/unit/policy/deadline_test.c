@@ -6,7 +6,7 @@
 #include "policy/deadline.h"
 
 #include "tests/support/check_main.h"
-#include "tests/unit/policy/must.h"
+#include "tests/support/must.h"
 
 #include <string.h>
 
@@ -117,12 +117,12 @@ START_TEST(what_is_written_reads_back_never_shorter_and_hardly_longer)
         char text[DEADLINE_TEXT_BYTES];
         int64_t back = 0;
         size_t len = deadline_encode(ns, text);
-        MUST(len <= 9, "%s", text);
-        MUST(deadline_decode(text, len, &back), "%s", text);
-        MUST(back >= ns, "%lld became %s", (long long)ns, text);
+        MUST_MSG(len <= 9, "%s", text);
+        MUST_MSG(deadline_decode(text, len, &back), "%s", text);
+        MUST_MSG(back >= ns, "%lld became %s", (long long)ns, text);
         /* The next unit is taken when the value has six digits in it: less than 1 in 100 000 is
          * added. */
-        MUST(back - ns <= ns / 99999 + 1, "%lld became %s", (long long)ns, text);
+        MUST_MSG(back - ns <= ns / 99999 + 1, "%lld became %s", (long long)ns, text);
     }
 }
 END_TEST
@@ -368,11 +368,12 @@ static enum deadline_action walk(uint32_t seed)
         if (entry_at <= now) {
             struct deadline_step step = deadline_on_timer(&d, lull_at(now));
             got = step.action == DEADLINE_REARM ? DEADLINE_NOTHING : step.action;
-            MUST(step.next_at.ns > now, "seed %u at %lld", seed, (long long)now);
+            MUST_MSG(step.next_at.ns > now, "seed %u at %lld", seed, (long long)now);
             entry_at = step.next_at.ns;
         }
         enum deadline_action want = look(&n, now);
-        MUST(got == want, "seed %u at %lld: %d, not %d", seed, (long long)now, (int)got, (int)want);
+        MUST_MSG(got == want, "seed %u at %lld: %d, not %d", seed, (long long)now, (int)got,
+                 (int)want);
         if (got != DEADLINE_NOTHING) {
             return got;
         }

@@ -9,7 +9,7 @@
 #include "lull/rescheduler.h"
 
 #include "tests/support/check_main.h"
-#include "tests/unit/policy/must.h"
+#include "tests/support/must.h"
 
 #define MS(x)       ((x)*LULL_MS)
 #define MAX_ENTERED 8
@@ -75,14 +75,14 @@ static void close_owner(struct owner *owner)
 
 static void start_call(struct owner *owner)
 {
-    MUST(lull_executor_enter(owner->executor) == LULL_OK, "inside a turn");
+    MUST_MSG(lull_executor_enter(owner->executor) == LULL_OK, "inside a turn");
     carry_out(owner, lull_idle_on_call_started(&owner->idle), lull_executor_now(owner->executor));
     lull_executor_leave(owner->executor);
 }
 
 static void end_call(struct owner *owner)
 {
-    MUST(lull_executor_enter(owner->executor) == LULL_OK, "inside a turn");
+    MUST_MSG(lull_executor_enter(owner->executor) == LULL_OK, "inside a turn");
     struct lull_instant now = lull_executor_now(owner->executor);
     carry_out(owner, lull_idle_on_call_ended(&owner->idle, now), now);
     lull_executor_leave(owner->executor);

@@ -6,7 +6,7 @@
 #include "lull/idle.h"
 
 #include "tests/support/check_main.h"
-#include "tests/unit/policy/must.h"
+#include "tests/support/must.h"
 
 #define NEVER       LULL_NEVER
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
@@ -308,7 +308,7 @@ static void walk(uint32_t seed)
         uint32_t roll = dice(&state) % 100;
         if (roll < 6) {
             bool wakes = lull_idle_on_call_started(&idle).action == LULL_IDLE_WAKE;
-            MUST(wakes == naive_idle, "seed %u, %lld ms", seed, (long long)ms);
+            MUST_MSG(wakes == naive_idle, "seed %u, %lld ms", seed, (long long)ms);
             naive_idle = false;
             naive_calls++;
             naive_timer = NEVER;
@@ -328,15 +328,15 @@ static void walk(uint32_t seed)
         /* Asked at its own instants and, now and then, for nothing. */
         if (lull_idle_next_at(&idle).ns <= now.ns || dice(&state) % 10 == 0) {
             bool enters = lull_idle_on_timer(&idle, now).action == LULL_IDLE_ENTER;
-            MUST(enters == (naive_timer == ms), "seed %u, %lld ms", seed, (long long)ms);
+            MUST_MSG(enters == (naive_timer == ms), "seed %u, %lld ms", seed, (long long)ms);
         }
         if (naive_timer == ms) {
             naive_idle = true;
             naive_timer = NEVER;
         }
-        MUST(lull_idle_is_idle(&idle) == naive_idle, "seed %u, %lld ms", seed, (long long)ms);
-        MUST(lull_idle_next_at(&idle).ns == ns_of(naive_timer), "seed %u, %lld ms", seed,
-             (long long)ms);
+        MUST_MSG(lull_idle_is_idle(&idle) == naive_idle, "seed %u, %lld ms", seed, (long long)ms);
+        MUST_MSG(lull_idle_next_at(&idle).ns == ns_of(naive_timer), "seed %u, %lld ms", seed,
+                 (long long)ms);
     }
 }
 

@@ -6,7 +6,7 @@
 #include "tests/unit/policy/keepalive_rows.h"
 
 #include "tests/support/check_main.h"
-#include "tests/unit/policy/must.h"
+#include "tests/support/must.h"
 
 /* pain-case C06 */
 START_TEST(time_counts_from_the_last_byte_and_not_from_a_stale_timer)
@@ -242,7 +242,8 @@ static bool walk(uint32_t seed)
             got = lull_keepalive_on_timer(&k, lull_at(now)).action;
         }
         enum lull_keepalive_action want = oracle(log, count, now, t, timeout, without_calls);
-        MUST(got == want, "seed %u at %lld: %d, not %d", seed, (long long)now, (int)got, (int)want);
+        MUST_MSG(got == want, "seed %u at %lld: %d, not %d", seed, (long long)now, (int)got,
+                 (int)want);
         if (got == PING) {
             log[count++] = (struct event){now, TIMER};
         } else if (got == DEAD) {

@@ -9,7 +9,7 @@
 #include "lull/rescheduler.h"
 
 #include "tests/support/check_main.h"
-#include "tests/unit/policy/must.h"
+#include "tests/support/must.h"
 
 #define MS(x) ((x)*LULL_MS)
 
@@ -86,7 +86,7 @@ enum fact { READ, OPENED, LAST_CLOSED };
 
 static void tell(struct owner *owner, enum fact fact)
 {
-    MUST(lull_executor_enter(owner->executor) == LULL_OK, "inside a turn");
+    MUST_MSG(lull_executor_enter(owner->executor) == LULL_OK, "inside a turn");
     struct lull_instant now = lull_executor_now(owner->executor);
     struct lull_keepalive_step step = fact == READ ? lull_keepalive_on_read(&owner->keepalive, now)
                                       : fact == OPENED

@@ -3,7 +3,7 @@
 #include "tests/unit/policy/keepalive_rows.h"
 
 #include "tests/support/check_main.h"
-#include "tests/unit/policy/must.h"
+#include "tests/support/must.h"
 
 /* scenario 33 */
 START_TEST(silence_is_probed_and_data_answers_the_probe)
@@ -149,11 +149,11 @@ START_TEST(steady_data_is_never_probed)
         lull_keepalive_on_read(&k, lull_at(at));
         if (armed_at.ns <= at) { /* what a Rescheduler does */
             struct lull_keepalive_step step = lull_keepalive_on_timer(&k, lull_at(at));
-            MUST(step.action == NONE, "%lld", (long long)at);
+            MUST_MSG(step.action == NONE, "%lld", (long long)at);
             armed_at = step.next_at;
             timer_ops++;
         }
-        MUST(lull_keepalive_next_at(&k).ns >= armed_at.ns, "%lld", (long long)at);
+        MUST_MSG(lull_keepalive_next_at(&k).ns >= armed_at.ns, "%lld", (long long)at);
     }
     struct lull_keepalive_stats stats;
     lull_keepalive_stats(&k, &stats);

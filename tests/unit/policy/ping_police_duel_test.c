@@ -8,7 +8,7 @@
 #include "lull/keepalive.h"
 
 #include "tests/support/check_main.h"
-#include "tests/unit/policy/must.h"
+#include "tests/support/must.h"
 
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
 #define MS(x)       ((x)*LULL_MS)
@@ -59,8 +59,8 @@ static int duel(struct client client, struct ping_police_options server, int64_t
         if (now.ns > for_ns) {
             return pings;
         }
-        MUST(lull_keepalive_on_timer(&keepalive, now).action == LULL_KEEPALIVE_SEND_PING,
-             "at %lld: no ping", (long long)now.ns);
+        MUST_MSG(lull_keepalive_on_timer(&keepalive, now).action == LULL_KEEPALIVE_SEND_PING,
+                 "at %lld: no ping", (long long)now.ns);
         pings++;
         if (ping_police_on_ping(&police, now) == PING_POLICE_CLOSE) {
             *ended_ns = now.ns;

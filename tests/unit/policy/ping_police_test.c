@@ -9,7 +9,7 @@
 #include "lull/keepalive.h"
 
 #include "tests/support/check_main.h"
-#include "tests/unit/policy/must.h"
+#include "tests/support/must.h"
 
 #include <string.h>
 
@@ -442,7 +442,8 @@ static void walk(uint32_t seed)
             if (want == STRIKE && max_strikes > 0 && after > (uint64_t)max_strikes) {
                 want = CLOSE;
             }
-            MUST(ping_police_on_ping(&police, lull_at(at)) == want, "seed %u, fact %d", seed, i);
+            MUST_MSG(ping_police_on_ping(&police, lull_at(at)) == want, "seed %u, fact %d", seed,
+                     i);
             if (want == CLOSE) {
                 return;
             }

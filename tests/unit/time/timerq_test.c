@@ -8,14 +8,7 @@
 
 #include "lull/world.h"
 #include "tests/support/check_main.h"
-
-/* ck_assert for what is asked a million times: Check's own notes every assertion in a file. */
-#define MUST(cond)                                                                                 \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            ck_abort_msg("%s", #cond);                                                             \
-        }                                                                                          \
-    } while (0)
+#include "tests/support/must.h"
 
 #define TIMERS     300
 #define OPERATIONS 100000
