@@ -42,8 +42,9 @@ struct lull_loop_ops {
     /** Watch w->fd (level-triggered) for `want`, replacing what was wanted; NONE forgets it. 0 or
      * an errno. */
     int (*watch)(struct lull_loop *loop, struct lull_watch *w, unsigned want);
-    /** Run a turn at `at` (LULL_NEVER: no alarm is needed). 0, or an errno when the host refuses.
-     * Replaces the last alarm. */
+    /** Call lull_loop_on_alarm at `at` (LULL_NEVER: no alarm is needed). Replaces the last alarm. 0, or an errno when the host
+     * refuses: then the last alarm stands, and what was to happen before it fails. Asked only when the next instant moved
+     * earlier, or the last alarm is over. */
     int (*alarm)(struct lull_loop *loop, struct lull_instant at);
     /** Run a turn soon, asked for from any thread. */
     void (*wake)(struct lull_loop *loop);
@@ -76,6 +77,15 @@ LULL_API void lull_loop_fini(struct lull_loop *loop);
 /** A host tells that w->fd is ready for `ready`; the owner runs in the next turn. Driving thread,
  * outside a turn or inside run_once. Since 0.1. */
 LULL_API void lull_watch_ready(struct lull_loop *loop, struct lull_watch *w, unsigned ready);
+
+/**
+ * A host tells that its alarm went off: forgets the alarm that stands and runs a turn at the clock's now. Too early, too late,
+ * once more, for an alarm that was replaced, or from inside `alarm` or a callback it is harmless: what is still needed is asked
+ * for again, at the end of that turn or of the one under way. Turns for other reasons are lull_executor_turn_now's, and leave
+ * the alarm standing.
+ * @return LULL_OK, LULL_RC_IN_TURN inside a turn, LULL_RC_UNSUPPORTED in a forked child. Driving thread. Since 0.3.
+ */
+LULL_API int lull_loop_on_alarm(struct lull_loop *loop);
 
 /** Makes the built-in loop (epoll, one timerfd, one eventfd; opened when first needed). @param
  * options [borrow, nullable]. @param out [own]. @return LULL_OK or a code. Since 0.1. */

@@ -8,7 +8,8 @@
  *
  * A host's alarm may call back before `alarm` returns, twice, early, late or stale (RULINGS 18).
  * Turns do not nest, so such a call is refused or runs a turn with nothing to do; what matters here
- * is that an alarm that was used up is not counted on.
+ * is that an alarm that was used up is not counted on, and that one which still stands is: a turn for another reason says nothing
+ * about it, so a host is not asked twice for one instant, and a refusal costs nothing while an earlier alarm stands.
  */
 #include "exec/executor.h"
 
@@ -58,9 +59,9 @@ void executor_alarm_on_turn(struct lull_executor *executor, struct lull_instant 
 {
     /* Before the inbox is taken: a submit that still finds it set is in what this turn takes. */
     atomic_store_explicit(&executor->is_soon_asked, false, memory_order_seq_cst);
-    /* Whether it brought this turn or is about to come late: it serves nobody any more. A host may round down and call early, and has
-     * no way to say which of its turns was the alarm's: there every turn counts as one, and what is still needed is asked for again. */
-    if (executor->alarm_at.ns <= now.ns || executor->is_loop_silent) {
+    /* Whether it brought this turn or is about to come late: it serves nobody any more. One that came early has been told
+     * (executor_on_alarm_gone). */
+    if (executor->alarm_at.ns <= now.ns) {
         executor->alarm_at = lull_at(LULL_NEVER);
     }
     if (executor->is_loop_silent) {

@@ -119,6 +119,10 @@ void lull_executor_leave(struct lull_executor *executor)
 {
     LULL_INVARIANT(executor_is_here(executor), "the context is left by who did not enter it");
     executor_alarm_update(executor);
+    if (executor->is_alarm_refused) {
+        /* Only a turn can tell those who counted on it. */
+        executor_ask_soon(executor);
+    }
     executor_yield(executor);
 }
 

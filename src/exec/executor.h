@@ -53,11 +53,15 @@ uint64_t executor_turn_number(const struct lull_executor *executor);
  * back with alarm(LULL_NEVER). After a turn, and when a leave moved the next instant earlier, loop->ops->alarm is called,
  * only then; when work is left it is called for the turn's own now. An alarm that fired is forgotten by
  * executor_on_alarm_gone, or by a turn at or after its instant: it may fire early, late, twice, or inside `alarm`. A refused
- * alarm is asked for again every turn (RULINGS 18). Freeing the executor sets NULL here: the loop must still be able to answer.
+ * alarm is asked for again every turn, and after a visit soon (RULINGS 18). Freeing the executor sets NULL here: the loop must
+ * still be able to answer.
  */
 void executor_set_loop(struct lull_executor *executor, struct lull_loop *loop);
 struct lull_loop *executor_loop(const struct lull_executor *executor);
 void executor_on_alarm_gone(struct lull_executor *executor);
+
+/* A turn at the clock's now that an alarm brought: as lull_executor_turn_now, and the alarm that stood is forgotten, refused or not. */
+int executor_turn_by_alarm(struct lull_executor *executor);
 
 /* True while the alarm that was last asked for stands refused. exec/refusal.h tells those who counted on it. */
 bool executor_is_alarm_refused(const struct lull_executor *executor);

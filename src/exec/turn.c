@@ -130,6 +130,20 @@ int lull_executor_turn(struct lull_executor *executor, struct lull_instant now)
     return LULL_OK;
 }
 
+int executor_turn_by_alarm(struct lull_executor *executor)
+{
+    if (!executor_claim(executor)) {
+        if (executor_is_here(executor)) {
+            executor_on_alarm_gone(executor);
+        }
+        return LULL_RC_IN_TURN;
+    }
+    executor_on_alarm_gone(executor);
+    executor->counters.clock_reads++;
+    run_claimed(executor, lull_clock_now(executor->clock));
+    return LULL_OK;
+}
+
 int lull_executor_turn_now(struct lull_executor *executor)
 {
     if (!executor_claim(executor)) {

@@ -115,6 +115,11 @@ int lull_loop_dispatch(struct lull_loop *loop)
     return run_until(loop, lull_at(LOOP_UNTIL_NOW));
 }
 
+int lull_loop_on_alarm(struct lull_loop *loop)
+{
+    return loop_is_forked(loop) ? LULL_RC_UNSUPPORTED : executor_turn_by_alarm(loop->executor);
+}
+
 int lull_loop_flush(struct lull_loop *loop)
 {
     return loop_is_forked(loop) ? LULL_RC_UNSUPPORTED : lull_executor_turn_now(loop->executor);

@@ -68,8 +68,6 @@ END_TEST
 START_TEST(an_earlier_alarm_that_stands_is_enough)
 {
     begin();
-    /* A loop that says when its alarms have fired; of a host's nobody knows which of its turns was the alarm's. */
-    executor_set_loop(rig.executor, &rig.loop);
     told_start_with(&rig, &a, S, 0);
     rig_settle(&rig);
     rig.refuses_alarms = true;

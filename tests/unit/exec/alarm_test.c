@@ -155,6 +155,49 @@ START_TEST(an_alarm_that_calls_back_inside_runs_no_turn_but_asks_for_one)
 }
 END_TEST
 
+static int rc_in_turn;
+
+static void tell_alarm(struct lull_task *run_task, struct lull_executor *executor)
+{
+    (void)run_task;
+    rc_in_turn = executor_turn_by_alarm(executor);
+}
+
+START_TEST(an_alarm_told_inside_a_turn_is_asked_for_again_at_its_end)
+{
+    struct lull_task telling;
+    lull_task_init(&telling, tell_alarm);
+    arm(0, 50);
+    ck_assert(lull_executor_submit(rig.executor, &telling));
+    turn_at(10);
+    ck_assert_int_eq(rc_in_turn, LULL_RC_IN_TURN);
+    expect(2, 50);
+    turn_at(20); /* for another reason */
+    expect(2, 50);
+    rig.clock.mono_at = lull_at(50);
+    ck_assert_int_eq(executor_turn_by_alarm(rig.executor), LULL_OK);
+    ck_assert_uint_eq(fired, 1);
+    expect(2, 50);
+}
+END_TEST
+
+static void told_inside_alarm(struct scripted_loop *scripted)
+{
+    scripted->inside_alarm = NULL;
+    rc_inside = executor_turn_by_alarm(rig.executor);
+}
+
+START_TEST(an_alarm_told_inside_alarm_is_asked_for_again_soon)
+{
+    loop.inside_alarm = told_inside_alarm;
+    arm(0, 50);
+    ck_assert_int_eq(rc_inside, LULL_RC_IN_TURN);
+    ck_assert_uint_eq(loop.soons, 1);
+    turn_at(10);
+    expect(2, 50);
+}
+END_TEST
+
 static void gone_inside_alarm(struct scripted_loop *scripted)
 {
     scripted->inside_alarm = NULL;
@@ -196,8 +239,10 @@ START_TEST(a_refused_alarm_is_asked_for_again_every_turn)
     loop.refuse_with = ENOMEM;
     arm(0, 50);
     ck_assert(executor_is_alarm_refused(rig.executor));
+    ck_assert_uint_eq(loop.soons, 1); /* after a visit nobody else would ask again */
     turn_at(1);
     turn_at(2);
+    ck_assert_uint_eq(loop.soons, 1);
     ck_assert_uint_eq(loop.alarms, 3);
     loop.refuse_with = 0;
     turn_at(3);
@@ -409,6 +454,8 @@ static Suite *alarm_suite(void)
     tcase_add_test(cases, an_alarm_that_comes_late_or_twice_is_harmless);
     tcase_add_test(cases, an_overdue_alarm_is_not_counted_on);
     tcase_add_test(cases, an_alarm_that_calls_back_inside_runs_no_turn_but_asks_for_one);
+    tcase_add_test(cases, an_alarm_told_inside_a_turn_is_asked_for_again_at_its_end);
+    tcase_add_test(cases, an_alarm_told_inside_alarm_is_asked_for_again_soon);
     tcase_add_test(cases, an_alarm_used_up_inside_a_turns_end_is_asked_for_again);
     tcase_add_test(cases, a_submit_inside_alarm_is_not_stranded);
     tcase_add_test(cases, a_refused_alarm_is_asked_for_again_every_turn);
