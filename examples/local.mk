@@ -12,3 +12,8 @@ examples_life_LDADD = liblull.la
 check_PROGRAMS += examples/fake_clock_test
 examples_fake_clock_test_SOURCES = examples/fake_clock_test.c
 examples_fake_clock_test_LDADD = liblull.la $(CHECK_LIBS)
+
+# Its last line is the one that Check programs print.
+check_PROGRAMS += examples/bring_your_own_transport
+examples_bring_your_own_transport_SOURCES = examples/bring_your_own_transport.c
+examples_bring_your_own_transport_LDADD = liblull.la
