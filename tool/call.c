@@ -71,6 +71,23 @@ void tool_call_help(void)
         stdout);
 }
 
+/*
+ * The part of the record's line that says when the channel dials again, which it will not: the tool ends. NULL: there is none.
+ * It is the last of its kind and in parentheses; what is before it may quote a peer.
+ */
+static const char *next_attempt(const struct lull_failure *failure)
+{
+    static const char words[] = "; next ";
+    const char *found = NULL;
+    if (failure->phase != LULL_PHASE_BACKOFF) {
+        return NULL;
+    }
+    for (const char *at = strstr(failure->line, words); at != NULL; at = strstr(at + 1, words)) {
+        found = at;
+    }
+    return found != NULL && strchr(found, ')') != NULL ? found : NULL;
+}
+
 /* The line for a call that failed: the server's own words when it spoke, else the record of what broke. */
 static void print_failure(const struct lull_status *status)
 {
@@ -89,13 +106,13 @@ static void print_failure(const struct lull_status *status)
         (void)fputs(name, stderr);
         (void)fputs(len == 0 ? "" : ": ", stderr);
     }
-    tool_text_put(stderr, text, len);
-    /* Not every line of the library says whom the call was talking to. */
-    if (failure != NULL && text == failure->line && failure->address[0] != '\0' &&
-        strstr(text, failure->address) == NULL) {
-        (void)fputs(" (peer ", stderr);
-        tool_text_put(stderr, failure->address, strlen(failure->address));
-        (void)fputc(')', stderr);
+    const char *next = failure != NULL && text == failure->line ? next_attempt(failure) : NULL;
+    if (next == NULL) {
+        tool_text_put(stderr, text, len);
+    } else {
+        const char *rest = strchr(next, ')');
+        tool_text_put(stderr, text, (size_t)(next - text));
+        tool_text_put(stderr, rest, strlen(rest));
     }
     (void)fputc('\n', stderr);
 }

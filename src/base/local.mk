@@ -6,6 +6,7 @@ liblull_core_la_SOURCES += \
 	src/base/list.h \
 	src/base/mem.c src/base/mem.h \
 	src/base/metadata.c src/base/metadata.h \
+	src/base/method.c src/base/method.h \
 	src/base/percent.c src/base/percent.h \
 	src/base/random.c src/base/random.h \
 	src/base/rc.c src/base/rc.h \

@@ -105,6 +105,7 @@ static void collect_facts(const struct lull_call *call, const struct call_outcom
         .code = outcome->code,
         .reason = outcome->reason,
         .phase = outcome->is_servers ? LULL_PHASE_DONE : call->phase,
+        .method = call->arena->method,
         .address = call->arena->peer,
         .what = outcome->what,
         .sys_errno = outcome->sys_errno,

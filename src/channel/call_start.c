@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/method.h"
 #include "base/rc.h"
 #include "channel/call.h"
 #include "channel/call_cancel.h"
@@ -56,20 +57,6 @@ static void run_commands(struct lull_task *task, struct lull_executor *executor)
     call_drop(call);
 }
 
-/* "/package.Service/Method" (PROTOCOL-HTTP2, Path): two slashes at least, and nothing that breaks a header. */
-static bool is_method(const char *method)
-{
-    if (method == NULL || method[0] != '/' || strchr(method + 1, '/') == NULL) {
-        return false;
-    }
-    for (const char *c = method; *c != '\0'; c++) {
-        if ((unsigned char)*c <= 0x20 || (unsigned char)*c >= 0x7f) {
-            return false;
-        }
-    }
-    return true;
-}
-
 int call_check(const struct lull_channel *channel, const struct lull_call_options *options,
                struct lull_error *error)
 {
@@ -83,10 +70,10 @@ int call_check(const struct lull_channel *channel, const struct lull_call_option
                        "lull_call_options_init",
                        options->size, sizeof(*options));
     }
-    if (!is_method(options->method)) {
+    const char *fault = method_fault(options->method);
+    if (fault != NULL) {
         return rc_fail(error, LULL_RC_INVALID,
-                       "option method is not \"/package.Service/Method\": %s",
-                       options->method != NULL ? options->method : "NULL");
+                       "option method %s: it is written \"/package.Service/Method\"", fault);
     }
     if (options->read_timeout_ns < 0) {
         return rc_fail(error, LULL_RC_INVALID, "option read_timeout_ns is negative");

@@ -2,8 +2,9 @@
 /*
  * The wording of failures. See failure.h.
  *
- * A line reads: CODE after TIME: where the call was (what is known about it) [where the time went]. For instance
- *   DEADLINE_EXCEEDED after 1 s: connecting to 127.0.0.1:2379 (attempt 2: connection refused; next in 1.6 s)
+ * A line reads: CODE after TIME in METHOD: where the call was (what is known about it) [where the time went]. For instance
+ *   DEADLINE_EXCEEDED after 1 s in /a.B/C: no connection to 127.0.0.1:2379 (attempt 2 failed: connection refused; next in 1.6 s)
+ * What the peer, or what became of it, ended a call names the peer first: 127.0.0.1:2379: HTTP status 502 ...
  */
 #include "channel/failure.h"
 
@@ -13,6 +14,9 @@
 
 #include "base/strbuf.h"
 #include "channel/channel.h"
+
+/* More of a method's name would leave no room for what happened. */
+#define METHOD_SHOWN_BYTES 200
 
 void failure_errno_text(int sys_errno, char *out, size_t size)
 {
@@ -32,6 +36,11 @@ static bool is_dialling(enum lull_phase phase)
            phase == LULL_PHASE_BACKOFF;
 }
 
+static bool has_address(const struct failure_facts *facts)
+{
+    return facts->address != NULL && *facts->address != '\0';
+}
+
 static void add_queue(struct strbuf *sb, const struct failure_facts *facts, const char *address)
 {
     if (facts->is_blocked) {
@@ -49,15 +58,16 @@ static void add_queue(struct strbuf *sb, const struct failure_facts *facts, cons
 
 static void add_where(struct strbuf *sb, const struct failure_facts *facts)
 {
-    const char *address =
-        facts->address != NULL && *facts->address != '\0' ? facts->address : "the peer";
+    const char *address = has_address(facts) ? facts->address : "the peer";
     switch (facts->phase) {
     case LULL_PHASE_RESOLVING:
         strbuf_printf(sb, "resolving %s", address);
         break;
     case LULL_PHASE_CONNECTING:
-    case LULL_PHASE_BACKOFF:
         strbuf_printf(sb, "connecting to %s", address);
+        break;
+    case LULL_PHASE_BACKOFF:
+        strbuf_printf(sb, "no connection to %s", address);
         break;
     case LULL_PHASE_HANDSHAKE:
         strbuf_printf(sb, "shaking hands with %s", address);
@@ -83,27 +93,47 @@ static void add_where(struct strbuf *sb, const struct failure_facts *facts)
     }
 }
 
-/* "(attempt 2: connection refused; next in 1.6 s)", or "(attempt 3 under way; attempt 2: connection refused)". */
-static void add_attempts(struct strbuf *sb, const struct failure_facts *facts)
+/* When the next attempt is: nothing while one is under way, or when there will be none. */
+static void add_next(struct strbuf *sb, const struct failure_facts *facts, const char *before)
 {
-    if (!is_dialling(facts->phase) || facts->attempts == 0) {
+    if (facts->is_attempting || facts->next_attempt_after_ns == LULL_NEVER) {
         return;
     }
+    strbuf_add(sb, before);
+    if (facts->next_attempt_after_ns == 0) {
+        strbuf_add(sb, "now");
+    } else {
+        strbuf_add(sb, "in ");
+        strbuf_duration(sb, facts->next_attempt_after_ns);
+    }
+}
+
+/* "(attempt 2 failed: connection refused; next in 1.6 s)", or "(attempt 3 under way; attempt 2 failed: connection refused)". */
+static void add_attempts(struct strbuf *sb, const struct failure_facts *facts)
+{
     uint32_t failed = facts->attempts - (facts->is_attempting ? 1 : 0);
+    if (!is_dialling(facts->phase)) {
+        return;
+    }
+    if (facts->attempts == 0) {
+        /* It waits for the first one that it counts. */
+        if (!facts->is_attempting && facts->next_attempt_after_ns != LULL_NEVER) {
+            add_next(sb, facts, " (next attempt ");
+            strbuf_add(sb, ")");
+        }
+        return;
+    }
     strbuf_add(sb, " (");
     if (facts->is_attempting) {
         strbuf_printf(sb, "attempt %" PRIu32 " under way", facts->attempts);
     }
-    if (facts->last_attempt != NULL && failed > 0) {
-        strbuf_printf(sb, "%sattempt %" PRIu32 ": %s", facts->is_attempting ? "; " : "", failed,
-                      facts->last_attempt);
+    if (failed > 0) {
+        strbuf_printf(sb, "%sattempt %" PRIu32 " failed", facts->is_attempting ? "; " : "", failed);
     }
-    if (!facts->is_attempting && facts->next_attempt_after_ns == 0) {
-        strbuf_add(sb, "; next now");
-    } else if (!facts->is_attempting && facts->next_attempt_after_ns != LULL_NEVER) {
-        strbuf_add(sb, "; next in ");
-        strbuf_duration(sb, facts->next_attempt_after_ns);
+    if (failed > 0 && facts->last_attempt != NULL) {
+        strbuf_printf(sb, ": %s", facts->last_attempt);
     }
+    add_next(sb, facts, "; next ");
     strbuf_add(sb, ")");
 }
 
@@ -116,9 +146,34 @@ static void add_silence(struct strbuf *sb, const struct failure_facts *facts)
     strbuf_duration(sb, facts->window_ns);
 }
 
+/* "127.0.0.1:2379: ", before what the peer did or what became of it, unless that names it already. */
+static void add_peer(struct strbuf *sb, const struct failure_facts *facts)
+{
+    bool is_ours = facts->reason == LULL_REASON_CANCELLED ||
+                   facts->reason == LULL_REASON_CHANNEL_CLOSED ||
+                   facts->reason == LULL_REASON_INTERNAL;
+    if (!is_ours && has_address(facts) && strstr(facts->what, facts->address) == NULL) {
+        strbuf_printf(sb, "%s: ", facts->address);
+    }
+}
+
+/* What leads from the cause to the place. */
+static const char *while_text(enum lull_phase phase)
+{
+    switch (phase) {
+    case LULL_PHASE_START:
+        return " ";
+    case LULL_PHASE_BACKOFF:
+        return " while there was ";
+    default:
+        return " while ";
+    }
+}
+
 static void add_message(struct strbuf *sb, const struct failure_facts *facts)
 {
     if (facts->what != NULL) {
+        add_peer(sb, facts);
         strbuf_add(sb, facts->what);
     }
     /* A failure of the connection is told by where the call was; of the others some say where as well. */
@@ -126,7 +181,7 @@ static void add_message(struct strbuf *sb, const struct failure_facts *facts)
                        facts->reason == LULL_REASON_CHANNEL_CLOSED;
     if (wants_where) {
         if (facts->what != NULL) {
-            strbuf_add(sb, facts->phase == LULL_PHASE_START ? " " : " while ");
+            strbuf_add(sb, while_text(facts->phase));
         }
         add_where(sb, facts);
         add_attempts(sb, facts);
@@ -136,7 +191,7 @@ static void add_message(struct strbuf *sb, const struct failure_facts *facts)
     }
     if (facts->what == NULL &&
         (facts->phase == LULL_PHASE_WAITING || facts->phase == LULL_PHASE_READING)) {
-        strbuf_printf(sb, " (%" PRIu64 " bytes read since the request was sent)",
+        strbuf_printf(sb, " (%" PRIu64 " bytes read on its connection since the request was sent)",
                       facts->bytes_read);
     }
 }
@@ -194,10 +249,12 @@ static void write_line(struct failure *failure, const struct failure_facts *fact
     strbuf_init(&sb, failure->line, sizeof(failure->line));
     strbuf_printf(&sb, "%s after ", lull_code_name((int)facts->code));
     strbuf_duration(&sb, facts->elapsed_ns);
+    if (facts->method != NULL) {
+        strbuf_printf(&sb, " in %.*s%s", METHOD_SHOWN_BYTES, facts->method,
+                      strlen(facts->method) > METHOD_SHOWN_BYTES ? "..." : "");
+    }
     if (is_servers) {
-        strbuf_printf(&sb, ": status from %s",
-                      facts->address != NULL && *facts->address != '\0' ? facts->address
-                                                                        : "the server");
+        strbuf_printf(&sb, ": status from %s", has_address(facts) ? facts->address : "the server");
     }
     if (*message != '\0') {
         /* A server writes it, and a log reads it. */

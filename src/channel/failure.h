@@ -23,6 +23,7 @@ struct failure_facts {
     enum lull_code code;
     enum lull_reason reason;
     enum lull_phase phase;
+    const char *method;       /* [nullable] "/package.Service/Method" */
     const char *address;      /* [nullable] */
     const char *what;         /* [nullable] what happened, where the phase alone does not say it */
     const char *last_attempt; /* [nullable] why the last connection attempt failed */
@@ -36,7 +37,7 @@ struct failure_facts {
     bool is_blocked;      /* it waits because the peer reads too slowly */
     int64_t elapsed_ns;
     const int64_t *phase_ns; /* LULL_PHASE_COUNT of them */
-    uint64_t bytes_read;
+    uint64_t bytes_read;     /* on the stream's connection, since the request was out */
     int64_t window_ns; /* LULL_REASON_READ_TIMEOUT: the read timeout, and how long nothing came */
     int64_t quiet_ns;
     int64_t next_attempt_after_ns;

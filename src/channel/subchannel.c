@@ -4,6 +4,7 @@
  */
 #include "channel/subchannel.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -40,6 +41,15 @@ static void set_failure(struct subchannel *sub, int sys_errno, const char *reaso
     sub->last_failure.sys_errno = sys_errno;
     strbuf_init(&sb, sub->last_failure.reason, sizeof(sub->last_failure.reason));
     strbuf_add(&sb, reason);
+}
+
+/*
+ * A server that speaks TLS waits for a ClientHello: to a plaintext channel it says nothing until somebody gives up, or closes.
+ * One that answers with an alert is named by h2/preface.c.
+ */
+static const char *tls_hint(const struct subchannel *sub)
+{
+    return strcmp(sub->options.transport.scheme, "http") == 0 ? " (a TLS port?)" : "";
 }
 
 /* The current connection is not current any more; its transport is told to close unless it ends by itself. */
@@ -94,7 +104,7 @@ static void on_limit_reached(struct subchannel *sub, struct lull_instant now)
     } else {
         strbuf_printf(&sb, "no SETTINGS from %s within ", sub->addr.text);
         strbuf_duration(&sb, took_ns);
-        strbuf_add(&sb, ": the peer accepts but does not speak HTTP/2");
+        strbuf_printf(&sb, ": the peer accepts but does not speak HTTP/2%s", tls_hint(sub));
     }
     fail_attempt(sub, 0, text);
 }
@@ -159,6 +169,18 @@ static void on_read(struct h2_transport *transport, struct lull_instant now)
     (void)now;
 }
 
+static void fail_greeting(struct subchannel *sub, const struct h2_transport_end *end)
+{
+    char text[SUBCHANNEL_REASON_BYTES];
+    struct strbuf sb;
+    strbuf_init(&sb, text, sizeof(text));
+    bool is_mute =
+        end->bytes_read == 0 &&
+        (end->kind == H2_LOST_EOF || (end->kind == H2_LOST_ERRNO && end->sys_errno == ECONNRESET));
+    strbuf_printf(&sb, "%s%s", end->text, is_mute ? tls_hint(sub) : "");
+    fail_attempt(sub, end->sys_errno, text);
+}
+
 static void on_transport_closed(struct h2_transport *transport, const struct h2_transport_end *end)
 {
     struct connection *connection = h2_transport_owner(transport);
@@ -173,7 +195,7 @@ static void on_transport_closed(struct h2_transport *transport, const struct h2_
     if (was_current) {
         sub->current = NULL;
         if (sub->phase == SUBCHANNEL_GREETING) {
-            fail_attempt(sub, end->sys_errno, end->text);
+            fail_greeting(sub, end);
         } else if (sub->phase == SUBCHANNEL_READY) {
             TRACE(sub->options.trace, LULL_EVENT_LOST, 0, "%s: %s", sub->addr.text, end->text);
             set_failure(sub, end->sys_errno, end->text);

@@ -9,6 +9,7 @@
 #include "base/container.h"
 #include "base/invariant.h"
 #include "base/mem.h"
+#include "base/method.h"
 #include "base/random.h"
 #include "base/rc.h"
 #include "exec/executor.h"
@@ -207,7 +208,7 @@ int lull_server_add(struct lull_server *server, const char *method,
     const char *name = method != NULL ? method : "";
     const size_t size = strlen(name) + 1;
     if (handler == NULL || handler->size != sizeof(*handler) ||
-        (size > 1 && (name[0] != '/' || strchr(name + 1, '/') == NULL))) {
+        (size > 1 && method_fault(name) != NULL)) {
         return LULL_RC_INVALID;
     }
     if (has_method(server, name)) {

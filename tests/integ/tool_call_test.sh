@@ -120,7 +120,7 @@ has "-v tells where the time went" "$said" "reason deadline, phase waiting, afte
 stop "$started"
 
 call --deadline 10s --data-hex '' "$target" $method
-call_ended "nobody listens" 14 "lull: UNAVAILABLE" "$target" refused
+call_ended "nobody listens" 14 "lull: UNAVAILABLE" "$target" refused "in $method: no connection to $target (attempt 1 failed: connection refused)"
 call --deadline 200ms --wait-for-ready --data-hex '' "$target" $method
 call_ended "--wait-for-ready goes on until the deadline" 4 "lull: DEADLINE_EXCEEDED" "$target" refused
 

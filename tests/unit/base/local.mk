@@ -5,6 +5,7 @@ check_PROGRAMS += \
 	tests/unit/base/list_test \
 	tests/unit/base/mem_test \
 	tests/unit/base/metadata_test \
+	tests/unit/base/method_test \
 	tests/unit/base/percent_test \
 	tests/unit/base/random_test \
 	tests/unit/base/rc_test \

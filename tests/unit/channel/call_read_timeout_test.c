@@ -79,7 +79,7 @@ START_TEST(a_silent_server_ends_a_unary_call_with_a_reset)
     ck_assert_int_eq(unary.failure.reason, LULL_REASON_READ_TIMEOUT);
     ck_assert_int_eq(unary.failure.phase, LULL_PHASE_WAITING);
     rig_expect_text(&unary, "nothing came for 5 s, read timeout 5 s");
-    rig_expect_text(&unary, "bytes read since the request was sent");
+    rig_expect_text(&unary, "bytes read on its connection since the request was sent");
     const struct peer_frame *rst = peer_find(rig_peer(&rig, 0), FRAME_RST, 0);
     ck_assert_ptr_nonnull(rst);
     ck_assert_uint_eq(rst->code, 8);

@@ -45,7 +45,7 @@ static int try_call(const struct lull_call_options *options, size_t request_len,
     return rc;
 }
 
-START_TEST(a_method_has_two_slashes_and_nothing_strange)
+START_TEST(a_method_has_a_service_and_a_name_and_nothing_strange)
 {
     static const struct {
         const char *method;
@@ -61,7 +61,9 @@ START_TEST(a_method_has_two_slashes_and_nothing_strange)
         {"/p.S/M\n", LULL_RC_INVALID},
         {"/p.S/\x7f", LULL_RC_INVALID},
         {"/p.S/\xc3\xa4", LULL_RC_INVALID},
-        {"//", LULL_OK},
+        {"//", LULL_RC_INVALID},
+        {"//M", LULL_RC_INVALID},
+        {"/my.Test/", LULL_RC_INVALID},
     };
     struct lull_error error;
     unsigned accepted = 0;
@@ -77,6 +79,9 @@ START_TEST(a_method_has_two_slashes_and_nothing_strange)
             ck_assert_ptr_nonnull(strstr(error.text, "method"));
         }
     }
+    /* The last one: the text names the part. */
+    ck_assert_str_eq(error.text, "option method has no method after the last '/': it is written "
+                                 "\"/package.Service/Method\"");
     rig_settle(&rig);
     ck_assert_uint_eq(dones, accepted);
     rig_fini(&rig);
@@ -280,7 +285,7 @@ static Suite *call_suite(void)
     Suite *suite = suite_create("call");
     TCase *tcase = tcase_create("call");
     tcase_set_timeout(tcase, 60);
-    tcase_add_test(tcase, a_method_has_two_slashes_and_nothing_strange);
+    tcase_add_test(tcase, a_method_has_a_service_and_a_name_and_nothing_strange);
     tcase_add_test(tcase, arguments_that_cannot_be_are_refused_and_nothing_happens);
     tcase_add_test(tcase, a_call_without_a_handle_is_done_all_the_same);
     tcase_add_test(tcase, the_request_is_kept_by_reference_and_given_back);

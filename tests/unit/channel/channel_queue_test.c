@@ -218,7 +218,7 @@ START_TEST(calls_that_do_not_wait_fail_at_once_while_the_server_is_away)
     rig_call_with(&rig, &calls[2], LULL_NEVER, false);
     rig_settle(&rig);
     rig_expect(&calls[2], LULL_CODE_UNAVAILABLE, LULL_MS);
-    rig_expect_text(&calls[2], "(attempt 1: connection refused; next in 999 ms)");
+    rig_expect_text(&calls[2], "(attempt 1 failed: connection refused; next in 999 ms)");
     /* Under the next attempt, which hangs, too. */
     rig_advance(&rig, 2 * LULL_SECOND);
     ck_assert_uint_eq(rig.attempt_count, 2);

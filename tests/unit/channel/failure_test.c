@@ -6,6 +6,7 @@
 #include "channel/channel.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/support/check_main.h"
@@ -29,15 +30,31 @@ static const struct row rows[] = {
       .elapsed_ns = LULL_SECOND,
       .http2_error = -1,
       .next_attempt_after_ns = 1600 * LULL_MS},
-     "DEADLINE_EXCEEDED after 1 s: connecting to " A
-     " (attempt 2: connection refused; next in 1.6 s)"},
+     "DEADLINE_EXCEEDED after 1 s: no connection to " A
+     " (attempt 2 failed: connection refused; next in 1.6 s)"},
     {{.code = LULL_CODE_DEADLINE_EXCEEDED,
       .phase = LULL_PHASE_BACKOFF,
       .address = A,
       .last_attempt = "no",
       .attempts = 1,
       .elapsed_ns = LULL_MS},
-     "DEADLINE_EXCEEDED after 1 ms: connecting to " A " (attempt 1: no; next now)"},
+     "DEADLINE_EXCEEDED after 1 ms: no connection to " A " (attempt 1 failed: no; next now)"},
+    {{.code = LULL_CODE_DEADLINE_EXCEEDED,
+      .phase = LULL_PHASE_BACKOFF,
+      .address = A,
+      .elapsed_ns = LULL_MS,
+      .next_attempt_after_ns = 799 * LULL_MS},
+     "DEADLINE_EXCEEDED after 1 ms: no connection to " A " (next attempt in 799 ms)"},
+    {{.code = LULL_CODE_CANCELLED,
+      .reason = LULL_REASON_CANCELLED,
+      .phase = LULL_PHASE_BACKOFF,
+      .address = A,
+      .what = "cancelled by the application",
+      .last_attempt = "no",
+      .attempts = 1,
+      .next_attempt_after_ns = LULL_SECOND},
+     "CANCELLED after 0 ns: cancelled by the application while there was no connection to " A
+     " (attempt 1 failed: no; next in 1 s)"},
     {{.code = LULL_CODE_DEADLINE_EXCEEDED,
       .phase = LULL_PHASE_CONNECTING,
       .address = A,
@@ -55,7 +72,7 @@ static const struct row rows[] = {
       .elapsed_ns = LULL_MS,
       .next_attempt_after_ns = LULL_NEVER},
      "DEADLINE_EXCEEDED after 1 ms: connected to " A
-     ", waiting for its SETTINGS (attempt 3 under way; attempt 2: no)"},
+     ", waiting for its SETTINGS (attempt 3 under way; attempt 2 failed: no)"},
     {{.code = LULL_CODE_DEADLINE_EXCEEDED,
       .phase = LULL_PHASE_QUEUED,
       .address = A,
@@ -87,7 +104,8 @@ static const struct row rows[] = {
       .is_blocked = true,
       .elapsed_ns = LULL_MS,
       .next_attempt_after_ns = LULL_NEVER},
-     "DEADLINE_EXCEEDED after 1 ms: queued for " A ", which does not take what was written already"},
+     "DEADLINE_EXCEEDED after 1 ms: queued for " A
+     ", which does not take what was written already"},
     {{.code = LULL_CODE_DEADLINE_EXCEEDED,
       .phase = LULL_PHASE_WAITING,
       .address = A,
@@ -95,7 +113,7 @@ static const struct row rows[] = {
       .elapsed_ns = LULL_MS,
       .next_attempt_after_ns = LULL_NEVER},
      "DEADLINE_EXCEEDED after 1 ms: waiting for the response of " A
-     " (42 bytes read since the request was sent)"},
+     " (42 bytes read on its connection since the request was sent)"},
     {{.code = LULL_CODE_CANCELLED,
       .reason = LULL_REASON_CANCELLED,
       .phase = LULL_PHASE_SENDING,
@@ -118,7 +136,36 @@ static const struct row rows[] = {
       .what = "the server sent headers twice",
       .elapsed_ns = LULL_MS,
       .next_attempt_after_ns = LULL_NEVER},
-     "INTERNAL after 1 ms: the server sent headers twice"},
+     "INTERNAL after 1 ms: " A ": the server sent headers twice"},
+    {{.code = LULL_CODE_UNAVAILABLE,
+      .reason = LULL_REASON_TRANSPORT,
+      .phase = LULL_PHASE_WAITING,
+      .address = A,
+      .what = "the peer closed the connection",
+      .elapsed_ns = LULL_MS,
+      .next_attempt_after_ns = LULL_NEVER},
+     "UNAVAILABLE after 1 ms: " A ": the peer closed the connection"},
+    {{.code = LULL_CODE_UNAVAILABLE,
+      .reason = LULL_REASON_HTTP,
+      .phase = LULL_PHASE_READING,
+      .address = A,
+      .what = "HTTP status 502 without a content-type",
+      .next_attempt_after_ns = LULL_NEVER},
+     "UNAVAILABLE after 0 ns: " A ": HTTP status 502 without a content-type"},
+    {{.code = LULL_CODE_UNAVAILABLE,
+      .reason = LULL_REASON_GOAWAY,
+      .phase = LULL_PHASE_WAITING,
+      .address = A,
+      .what = "GOAWAY(NO_ERROR) from " A,
+      .next_attempt_after_ns = LULL_NEVER},
+     "UNAVAILABLE after 0 ns: GOAWAY(NO_ERROR) from " A},
+    {{.code = LULL_CODE_RESOURCE_EXHAUSTED,
+      .reason = LULL_REASON_INTERNAL,
+      .phase = LULL_PHASE_SENDING,
+      .address = A,
+      .what = "no memory to send a message",
+      .next_attempt_after_ns = LULL_NEVER},
+     "RESOURCE_EXHAUSTED after 0 ns: no memory to send a message"},
 };
 
 START_TEST(the_line_says_where_and_why)
@@ -215,6 +262,41 @@ START_TEST(a_servers_text_does_not_leave_its_line)
 }
 END_TEST
 
+START_TEST(the_method_is_named_and_cut_when_it_is_long)
+{
+    struct failure failure;
+    char method[300];
+    char expected[400];
+    struct failure_facts facts = {.code = LULL_CODE_UNAVAILABLE,
+                                  .method = "/etcdserverpb.KV/Range",
+                                  .reason = LULL_REASON_CONNECT,
+                                  .phase = LULL_PHASE_BACKOFF,
+                                  .address = A,
+                                  .last_attempt = "connection refused",
+                                  .attempts = 1,
+                                  .elapsed_ns = LULL_MS,
+                                  .phase_ns = no_times,
+                                  .next_attempt_after_ns = LULL_SECOND};
+    failure_write(&failure, &facts);
+    ck_assert_str_eq(failure.line,
+                     "UNAVAILABLE after 1 ms in /etcdserverpb.KV/Range: no connection to " A
+                     " (attempt 1 failed: connection refused; next in 1 s)");
+    ck_assert_str_eq(failure.message,
+                     "no connection to " A " (attempt 1 failed: connection refused; next in 1 s)");
+    failure_write_server(&failure, &facts, "no such key");
+    ck_assert_str_eq(failure.line,
+                     "UNAVAILABLE after 1 ms in /etcdserverpb.KV/Range: status from " A
+                     ": no such key");
+    memset(method, 'm', sizeof(method) - 1);
+    method[sizeof(method) - 1] = '\0';
+    facts.method = method;
+    failure_write_server(&failure, &facts, "");
+    snprintf(expected, sizeof(expected), "UNAVAILABLE after 1 ms in %.200s...: status from " A,
+             method);
+    ck_assert_str_eq(failure.line, expected);
+}
+END_TEST
+
 static Suite *failure_suite(void)
 {
     Suite *suite = suite_create("failure");
@@ -225,6 +307,7 @@ static Suite *failure_suite(void)
     tcase_add_test(tcase, a_servers_status_is_quoted_with_its_address);
     tcase_add_test(tcase, texts_that_are_too_long_are_cut);
     tcase_add_test(tcase, an_errno_reads_as_part_of_a_sentence);
+    tcase_add_test(tcase, the_method_is_named_and_cut_when_it_is_long);
     tcase_add_test(tcase, a_servers_text_does_not_leave_its_line);
     suite_add_tcase(suite, tcase);
     return suite;

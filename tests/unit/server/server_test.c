@@ -51,6 +51,8 @@ START_TEST(methods_are_judged_and_each_has_one_handler)
     ck_assert_int_eq(lull_server_add(rig.server, RIG_METHOD, &handler, NULL), LULL_RC_STATE);
     ck_assert_int_eq(lull_server_add(rig.server, "Method", &handler, NULL), LULL_RC_INVALID);
     ck_assert_int_eq(lull_server_add(rig.server, "/Method", &handler, NULL), LULL_RC_INVALID);
+    ck_assert_int_eq(lull_server_add(rig.server, "/a.B/", &handler, NULL), LULL_RC_INVALID);
+    ck_assert_int_eq(lull_server_add(rig.server, "//C", &handler, NULL), LULL_RC_INVALID);
     ck_assert_int_eq(lull_server_add(rig.server, "/a.B/C", NULL, NULL), LULL_RC_INVALID);
     handler.size = 1;
     ck_assert_int_eq(lull_server_add(rig.server, "/a.B/C", &handler, NULL), LULL_RC_INVALID);
