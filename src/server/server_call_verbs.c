@@ -6,6 +6,7 @@
  */
 #include "server/server_call.h"
 
+#include "exec/executor.h"
 #include "h2/serving.h"
 #include "lull/metadata.h"
 #include "server/server.h"
