@@ -335,7 +335,13 @@ int lull_channel_new(const char *target, const struct lull_channel_options *opti
         rc = resolve_world(&resolved, &world, error);
     }
     if (rc == LULL_OK) {
-        rc = target_parse(target, &parsed, error);
+        rc = target_parse(target, TARGET_PORT_PLAINTEXT, &parsed, error);
+    }
+    if (rc == LULL_OK && parsed.addr_count == 0) {
+        rc = rc_fail(error, LULL_RC_UNSUPPORTED,
+                     "target: host \"%s\" is a name; this version dials addresses, unix sockets and "
+                     "localhost: resolve it yourself, and give the name as authority",
+                     parsed.host);
     }
     if (rc != LULL_OK) {
         return rc;
@@ -349,7 +355,7 @@ int lull_channel_new(const char *target, const struct lull_channel_options *opti
         rc = set_up_recycler(channel);
     }
     if (rc == LULL_OK) {
-        rc = set_up_subchannel(channel, &parsed.addr);
+        rc = set_up_subchannel(channel, &parsed.addrs[0]);
     }
     if (rc != LULL_OK) {
         free_channel(channel);

@@ -4,5 +4,6 @@ liblull_core_la_SOURCES += \
 	src/net/endpoint.c src/net/endpoint.h \
 	src/net/endpoint_pipe.c src/net/endpoint_pipe.h \
 	src/net/endpoint_tcp.c src/net/endpoint_tcp.h \
+	src/net/host_port.c src/net/host_port.h \
 	src/net/sys.c src/net/sys.h \
 	src/net/target.c src/net/target.h

@@ -64,11 +64,17 @@ static int parse(const char *address, struct addr *out, struct lull_error *error
         strncmp(address, "unix", 4) != 0) {
         return parse_any_port(address, len - 2, out, error);
     }
-    int rc = target_parse(address, &target, error);
-    if (rc == LULL_OK) {
-        *out = target.addr;
+    int rc = target_parse(address, TARGET_PORT_NONE, &target, error);
+    if (rc != LULL_OK) {
+        return rc;
     }
-    return rc;
+    if (target.addr_count == 0) {
+        return rc_fail(error, LULL_RC_UNSUPPORTED,
+                       "address \"%.100s\": a numeric host, localhost or a unix socket is needed",
+                       address);
+    }
+    *out = target.addrs[0];
+    return LULL_OK;
 }
 
 static bool has_path(const struct addr *addr)

@@ -125,7 +125,7 @@ bad_target() {
     refuses_with "bad target '$1'" "$2" call --plaintext --data-hex '' "$1" $method
 }
 bad_target nonsense:name:x nonsense:name:x
-bad_target 127.0.0.1 127.0.0.1
+bad_target 127.0.0.1: 127.0.0.1:
 bad_target 127.0.0.1:99999 99999
 bad_target '[::1' '[::1'
 bad_target unix: unix:

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/strbuf.h"
 #include "tests/support/check_main.h"
 
 #define OK      LULL_OK
@@ -15,8 +16,11 @@
 #define SIXTY    TEN TEN TEN TEN TEN TEN
 #define NAME_240 SIXTY "." SIXTY "." SIXTY "." TEN TEN TEN TEN TEN "abcdef."
 
-/* `says`: the address when it is OK (and then the authority), else what the error's text must hold.
- */
+#define FOUR_ADDRS    "1.1.1.1:1,1.1.1.1:1,1.1.1.1:1,1.1.1.1:1"
+#define SIXTEEN_ADDRS FOUR_ADDRS "," FOUR_ADDRS "," FOUR_ADDRS "," FOUR_ADDRS
+
+/* `says`: the addresses when it is OK (a name: the host in angle brackets, and its port) and then the authority, else what the
+ * error's text must hold. A port must be written. */
 static const struct target_row {
     const char *target;
     int rc;
@@ -28,15 +32,15 @@ static const struct target_row {
     {"[::1]:80", OK, "[::1]:80", "[::1]:80"},
     {"[2001:DB8:0::1]:65535", OK, "[2001:db8::1]:65535", "[2001:DB8:0::1]:65535"},
     {"[fe80::1%1]:80", OK, "[fe80::1%1]:80", "[fe80::1]:80"},
-    {"localhost:50051", OK, "127.0.0.1:50051", "localhost:50051"},
-    {"LocalHost:1", OK, "127.0.0.1:1", "LocalHost:1"},
-    {"localhost.:1", OK, "127.0.0.1:1", "localhost.:1"},
-    {"svc.localhost:1", OK, "127.0.0.1:1", "svc.localhost:1"},
-    {"notlocalhost:1", UNSUP, "notlocalhost", NULL},
-    {"example.com:443", UNSUP, "\"example.com\" is a name", NULL},
-    {"example.com.:443", UNSUP, "is a name", NULL},
-    {"_grpc-x_1.example:443", UNSUP, "is a name", NULL},
-    {NAME_240 "x" TEN ":1", UNSUP, "is a name", NULL},
+    {"localhost:50051", OK, "127.0.0.1:50051 [::1]:50051", "localhost:50051"},
+    {"LocalHost:1", OK, "127.0.0.1:1 [::1]:1", "LocalHost:1"},
+    {"localhost.:1", OK, "127.0.0.1:1 [::1]:1", "localhost.:1"},
+    {"svc.localhost:1", OK, "127.0.0.1:1 [::1]:1", "svc.localhost:1"},
+    {"notlocalhost:1", OK, "<notlocalhost> 1", "notlocalhost:1"},
+    {"example.com:443", OK, "<example.com> 443", "example.com:443"},
+    {"example.com.:443", OK, "<example.com.> 443", "example.com.:443"},
+    {"_grpc-x_1.example:443", OK, "<_grpc-x_1.example> 443", "_grpc-x_1.example:443"},
+    {NAME_240 "x" TEN ":1", OK, "<" NAME_240 "x" TEN "> 1", NAME_240 "x" TEN ":1"},
     {"127.0.0.1", INVALID, "has no port", NULL},
     {"[::1]", INVALID, "has no port", NULL},
     {"example.com", INVALID, "has no port", NULL},
@@ -59,6 +63,7 @@ static const struct target_row {
     {"::1:80", INVALID, "[address]:port", NULL},
     {"a:1,b:2", INVALID, "lists several addresses", NULL},
     {"a,b:2", INVALID, "lists several addresses", NULL},
+    {"[::1]:80,[::2]:80", INVALID, "lists several addresses: write ipv4: or ipv6:", NULL},
     {"[::1:80", INVALID, "no closing bracket", NULL},
     {"[::1]80", INVALID, "text \"80\" after the bracket", NULL},
     {"[::1]:0", INVALID, "port \"0\"", NULL},
@@ -81,14 +86,22 @@ static const struct target_row {
     {SIXTY "abcd.example:80", INVALID, "label of more than 63 bytes", NULL},
     {NAME_240 TEN TEN ":1", INVALID, "longer than the 253 bytes", NULL},
     /* dns: */
-    {"dns:///h:1", UNSUP, "\"h\" is a name", NULL},
-    {"dns:h:1", UNSUP, "\"h\" is a name", NULL},
-    {"dns:/h:1", UNSUP, "\"h\" is a name", NULL},
-    {"dns://8.8.8.8/h:1", UNSUP, "\"h\" is a name", NULL},
+    {"dns:///h:1", OK, "<h> 1", "h:1"},
+    {"dns:h:1", OK, "<h> 1", "h:1"},
+    {"dns:/h:1", OK, "<h> 1", "h:1"},
+    {"dns://8.8.8.8/h:1", OK, "<h> 1 by 8.8.8.8:53", "h:1"},
+    {"dns://8.8.8.8:5353/h:1", OK, "<h> 1 by 8.8.8.8:5353", "h:1"},
+    {"dns://[::1]/h:1", OK, "<h> 1 by [::1]:53", "h:1"},
+    {"dns://[::1]:5353/h:1", OK, "<h> 1 by [::1]:5353", "h:1"},
+    {"dns://ns.example/h:1", INVALID, "authority \"ns.example\" is not the address of a name server", NULL},
+    {"dns://localhost/h:1", INVALID, "authority \"localhost\" is not the address", NULL},
+    {"dns://8.8.8.8:0/h:1", INVALID, "port \"0\"", NULL},
+    {"dns://::1/h:1", INVALID, "more than one colon", NULL},
+    {"dns://8.8.8.8,9.9.9.9/h:1", INVALID, "character \",\"", NULL},
     {"DNS:///127.0.0.1:1", OK, "127.0.0.1:1", "127.0.0.1:1"},
     {"dns:[::1]:80", OK, "[::1]:80", "[::1]:80"},
-    {"dns:///localhost:80", OK, "127.0.0.1:80", "localhost:80"},
-    {"dns://8.8.8.8/127.0.0.1:80", OK, "127.0.0.1:80", "127.0.0.1:80"},
+    {"dns:///localhost:80", OK, "127.0.0.1:80 [::1]:80", "localhost:80"},
+    {"dns://8.8.8.8/127.0.0.1:80", OK, "127.0.0.1:80 by 8.8.8.8:53", "127.0.0.1:80"},
     {"dns:///h", INVALID, "\"h\" has no port", NULL},
     {"dns:53", INVALID, "has no port", NULL},
     {"dns:///", INVALID, "names no host", NULL},
@@ -101,7 +114,16 @@ static const struct target_row {
     {"ipv4:///127.0.0.1:80", OK, "127.0.0.1:80", "127.0.0.1:80"},
     {"ipv4:", INVALID, "names no host", NULL},
     {"ipv4:127.0.0.1", INVALID, "has no port", NULL},
-    {"ipv4:1.2.3.4:1,1.2.3.5:2", UNSUP, "several addresses", NULL},
+    {"ipv4:1.2.3.4:1,1.2.3.5:2", OK, "1.2.3.4:1 1.2.3.5:2", "1.2.3.4:1"},
+    {"ipv4:///1.2.3.4:1,1.2.3.5:2", OK, "1.2.3.4:1 1.2.3.5:2", "1.2.3.4:1"},
+    {"ipv4:1.2.3.4:1,", INVALID, "has an empty place", NULL},
+    {"ipv4:,1.2.3.4:1", INVALID, "has an empty place", NULL},
+    {"ipv4:1.2.3.4:1,,1.2.3.5:2", INVALID, "has an empty place", NULL},
+    {"ipv4:1.2.3.4:1,1.2.3.5", INVALID, "\"1.2.3.5\" has no port", NULL},
+    {"ipv4:1.2.3.4:1,h:2", INVALID, "\"h\" is not an IPv4", NULL},
+    {"ipv4:1.2.3.4:1,[::1]:2", INVALID, "\"::1\" is not an IPv4", NULL},
+    {"ipv4:" SIXTEEN_ADDRS, OK, "1.1.1.1:1 1.1.1.1:1 1.1.1.1:1 1.1.1.1:1 1.1.1.1:1 1.1.1.1:1 1.1.1.1:1 1.1.1.1:1 1.1.1.1:1 1.1.1.1:1 1.1.1.1:1 1.1.1.1:1 1.1.1.1:1 1.1.1.1:1 1.1.1.1:1 1.1.1.1:1", "1.1.1.1:1"},
+    {"ipv4:" SIXTEEN_ADDRS ",1.1.1.1:1", INVALID, "more than 16 addresses", NULL},
     {"ipv4:localhost:80", INVALID, "\"localhost\" is not an IPv4", NULL},
     {"ipv4:example.com:80", INVALID, "\"example.com\" is not an IPv4", NULL},
     {"ipv4:[::1]:80", INVALID, "\"::1\" is not an IPv4", NULL},
@@ -112,7 +134,9 @@ static const struct target_row {
     {"ipv6:::1", INVALID, "more than one colon", NULL},
     {"ipv6:127.0.0.1:80", INVALID, "\"127.0.0.1\" is not an IPv6", NULL},
     {"ipv6:localhost:80", INVALID, "\"localhost\" is not an IPv6", NULL},
-    {"ipv6:[::1]:80,[::2]:80", UNSUP, "several addresses", NULL},
+    {"ipv6:[::1]:80,[::2]:81", OK, "[::1]:80 [::2]:81", "[::1]:80"},
+    {"ipv6:[::1]:80,::2:80", INVALID, "more than one colon", NULL},
+    {"ipv6:[::1]:80,1.2.3.4:80", INVALID, "\"1.2.3.4\" is not an IPv6", NULL},
     /* unix:, unix-abstract: */
     {"unix:/run/x.sock", OK, "unix:/run/x.sock", "localhost"},
     {"unix:///run/x.sock", OK, "unix:/run/x.sock", "localhost"},
@@ -145,6 +169,24 @@ static const struct target_row {
     {"unix:/run/\x7f", INVALID, "holds a control character", NULL},
 };
 
+/* What a row says of a target that was read. */
+static void describe(const struct target *target, char *out, size_t size)
+{
+    struct strbuf sb;
+
+    strbuf_init(&sb, out, size);
+    if (target->addr_count == 0) {
+        strbuf_printf(&sb, "<%s> %u", target->host, (unsigned)target->port);
+    }
+    for (size_t i = 0; i < target->addr_count; i++) {
+        strbuf_printf(&sb, "%s%s", i > 0 ? " " : "", target->addrs[i].text);
+        ck_assert_uint_gt(target->addrs[i].len, 0);
+    }
+    if (target->server.len > 0) {
+        strbuf_printf(&sb, " by %s", target->server.text);
+    }
+}
+
 START_TEST(a_target_is_read_or_its_bad_part_is_named)
 {
     const struct target_row *row = &rows[_i];
@@ -154,21 +196,79 @@ START_TEST(a_target_is_read_or_its_bad_part_is_named)
 
     memset(&target, 0x5a, sizeof(target));
     memset(&error, 0x5a, sizeof(error));
-    rc = target_parse(row->target, &target, &error);
+    rc = target_parse(row->target, TARGET_PORT_NONE, &target, &error);
     ck_assert_msg(rc == row->rc, "%s: %s, not %s: %s", row->target, lull_rc_name(rc),
                   lull_rc_name(row->rc), error.text);
     ck_assert_int_eq(error.rc, rc);
     if (rc == OK) {
-        ck_assert_str_eq(target.addr.text, row->says);
+        char says[1024];
+
+        describe(&target, says, sizeof(says));
+        ck_assert_str_eq(says, row->says);
         ck_assert_str_eq(target.authority, row->authority);
-        ck_assert_uint_gt(target.addr.len, 0);
+        ck_assert_str_ne(target.host, "");
         ck_assert_str_eq(error.text, "");
         return;
     }
     ck_assert_msg(strstr(error.text, row->says) != NULL, "%s: %s", row->target, error.text);
     ck_assert_msg(strncmp(error.text, "target", 6) == 0, "%s", error.text);
-    ck_assert_uint_eq(target.addr.len, 0);
+    ck_assert_uint_eq(target.addr_count, 0);
+    ck_assert_str_eq(target.host, "");
     ck_assert_str_eq(target.authority, "");
+}
+END_TEST
+
+/* gRPC's naming.md: a port that is left out is the scheme's of the security that is used. */
+START_TEST(a_default_port_stands_where_none_was_written)
+{
+    static const struct {
+        const char *target;
+        uint16_t default_port;
+        const char *says;
+        const char *authority;
+        const char *host;
+        uint16_t port;
+    } table[] = {
+        {"svc.test", TARGET_PORT_PLAINTEXT, "<svc.test> 80", "svc.test", "svc.test", 80},
+        {"svc.test", TARGET_PORT_TLS, "<svc.test> 443", "svc.test", "svc.test", 443},
+        {"svc.test:9", TARGET_PORT_TLS, "<svc.test> 9", "svc.test:9", "svc.test", 9},
+        {"dns:///svc.test", TARGET_PORT_TLS, "<svc.test> 443", "svc.test", "svc.test", 443},
+        {"dns://1.2.3.4/svc.test", TARGET_PORT_TLS, "<svc.test> 443 by 1.2.3.4:53", "svc.test", "svc.test", 443},
+        {"127.0.0.1", TARGET_PORT_PLAINTEXT, "127.0.0.1:80", "127.0.0.1", "127.0.0.1", 80},
+        {"[::1]", TARGET_PORT_TLS, "[::1]:443", "[::1]", "::1", 443},
+        {"[fe80::1%1]", TARGET_PORT_TLS, "[fe80::1%1]:443", "[fe80::1]", "fe80::1", 443},
+        {"localhost", TARGET_PORT_PLAINTEXT, "127.0.0.1:80 [::1]:80", "localhost", "localhost", 80},
+        {"ipv4:1.2.3.4,1.2.3.5:5", TARGET_PORT_TLS, "1.2.3.4:443 1.2.3.5:5", "1.2.3.4", "1.2.3.4", 443},
+        {"ipv6:[::1],[::2]", TARGET_PORT_PLAINTEXT, "[::1]:80 [::2]:80", "[::1]", "::1", 80},
+        {"unix:/run/x", TARGET_PORT_TLS, "unix:/run/x", "localhost", "localhost", 0},
+    };
+
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        struct target target;
+        struct lull_error error;
+        char says[256];
+        int rc = target_parse(table[i].target, table[i].default_port, &target, &error);
+
+        ck_assert_msg(rc == OK, "%s: %s", table[i].target, error.text);
+        describe(&target, says, sizeof(says));
+        ck_assert_str_eq(says, table[i].says);
+        ck_assert_str_eq(target.authority, table[i].authority);
+        ck_assert_str_eq(target.host, table[i].host);
+        ck_assert_uint_eq(target.port, table[i].port);
+    }
+}
+END_TEST
+
+/* A default port heals what has none, and nothing else. */
+START_TEST(a_default_port_does_not_heal_a_bad_one)
+{
+    static const char *const table[] = {"svc:", "svc:0", "svc:x", "", "dns:///", "dns:", "ipv4:", "ipv4:,", "/run/x", "dns:53"};
+
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        struct target target;
+
+        ck_assert_int_eq(target_parse(table[i], TARGET_PORT_TLS, &target, NULL), INVALID);
+    }
 }
 END_TEST
 
@@ -186,7 +286,7 @@ START_TEST(a_huge_target_is_refused_with_a_short_text)
         memset(text, 'a', len);
         text[len] = '\0';
         memcpy(text, starts[i], strlen(starts[i]));
-        ck_assert_int_eq(target_parse(text, &target, &error), INVALID);
+        ck_assert_int_eq(target_parse(text, TARGET_PORT_NONE, &target, &error), INVALID);
         ck_assert_ptr_nonnull(strstr(error.text, "(1000000 bytes) is too long"));
     }
     free(text);
@@ -197,9 +297,9 @@ START_TEST(an_error_is_not_asked_for_and_not_missed)
 {
     struct target target;
 
-    ck_assert_int_eq(target_parse("localhost:0", &target, NULL), INVALID);
-    ck_assert_int_eq(target_parse("localhost:1", &target, NULL), OK);
-    ck_assert_str_eq(target.addr.text, "127.0.0.1:1");
+    ck_assert_int_eq(target_parse("localhost:0", TARGET_PORT_NONE, &target, NULL), INVALID);
+    ck_assert_int_eq(target_parse("localhost:1", TARGET_PORT_NONE, &target, NULL), OK);
+    ck_assert_str_eq(target.addrs[0].text, "127.0.0.1:1");
 }
 END_TEST
 
@@ -223,9 +323,9 @@ START_TEST(any_short_text_gets_an_answer)
             text[i] = alphabet[(size_t)(state >> 33) % (sizeof(alphabet) - 1)];
         }
         text[len] = '\0';
-        rc = target_parse(text, &target, &error);
+        rc = target_parse(text, TARGET_PORT_NONE, &target, &error);
         ck_assert(rc == OK || rc == INVALID || rc == UNSUP);
-        ck_assert((rc == OK) == (target.addr.len > 0));
+        ck_assert((rc == OK) == (target.host[0] != '\0'));
         ck_assert((rc == OK) == (error.text[0] == '\0'));
     }
 }
@@ -239,6 +339,8 @@ static Suite *target_suite(void)
     tcase_set_timeout(cases, 60);
     tcase_add_loop_test(cases, a_target_is_read_or_its_bad_part_is_named, 0,
                         (int)(sizeof(rows) / sizeof(rows[0])));
+    tcase_add_test(cases, a_default_port_stands_where_none_was_written);
+    tcase_add_test(cases, a_default_port_does_not_heal_a_bad_one);
     tcase_add_test(cases, a_huge_target_is_refused_with_a_short_text);
     tcase_add_test(cases, an_error_is_not_asked_for_and_not_missed);
     tcase_add_test(cases, any_short_text_gets_an_answer);
