@@ -7,17 +7,18 @@
 
 #include "tests/sim/life.h"
 #include "tests/support/check_main.h"
+#include "tests/support/rounds.h"
 
 static struct life life;
 
 #define SLEEPERS 10000
 
-/* C34; LULL_TEST_FEWER is for runs under valgrind */
+/* C34 */
 START_TEST(ten_thousand_sleeping_channels_hold_no_timer_and_no_descriptor)
 {
     static struct lull_channel *channels[SLEEPERS];
     static struct life_call calls[SLEEPERS];
-    const size_t crowd = getenv("LULL_TEST_FEWER") != NULL ? 500 : SLEEPERS;
+    const size_t crowd = test_rounds(SLEEPERS, 500);
     life_begin(&life, 7);
     life.options.idle_timeout_ns = MS(60000);
     life.options.trace.event = NULL;
@@ -49,11 +50,11 @@ END_TEST
 #define QUIET   1000
 #define PERIODS 50
 
-/* gRPC C++ loses 995 of 1 000 like these; LULL_TEST_FEWER is for runs under valgrind */
+/* gRPC C++ loses 995 of 1 000 like these */
 START_TEST(a_thousand_quiet_channels_live_through_fifty_periods)
 {
     static struct lull_channel *channels[QUIET];
-    const size_t crowd = getenv("LULL_TEST_FEWER") != NULL ? 50 : QUIET;
+    const size_t crowd = test_rounds(QUIET, 50);
     life_begin(&life, 11);
     life.options.idle_timeout_ns = LULL_NEVER;
     life.options.keepalive_time_ns = MS(10000);

@@ -8,6 +8,7 @@
 #include "exec/executor.h"
 #include "rig.h"
 #include "tests/support/check_main.h"
+#include "tests/support/rounds.h"
 #include "time/timerq.h"
 
 #define WARM_UP 50
@@ -81,10 +82,10 @@ START_TEST(a_steady_call_with_a_deadline_costs_no_timer_and_no_memory)
 }
 END_TEST
 
-/* As many as C14 says; LULL_TEST_FEWER is for runs under valgrind, where they take minutes. */
+/* As many as C14 says. */
 static int calls_of_c14(void)
 {
-    return getenv("LULL_TEST_FEWER") != NULL ? 5000 : 100000;
+    return (int)test_rounds(100000, 5000);
 }
 
 /* C14, scenario 289 */

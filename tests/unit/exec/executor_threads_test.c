@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "tests/unit/exec/fixture.h"
+#include "tests/support/rounds.h"
 
 static struct rig rig;
 
@@ -117,7 +118,6 @@ END_TEST
 /* ---- storms: four threads submit, one drives and sleeps in between. A stranded task would hang it. */
 
 #define THREADS 4
-#define EACH    20000
 
 struct storm_loop {
     struct lull_loop base;
@@ -130,6 +130,7 @@ struct stormer {
     struct lull_task task[64];
     struct storm *storm;
     uint32_t added;
+    uint32_t each; /* to add */
 };
 
 struct storm {
@@ -170,7 +171,7 @@ static void *submit_storm(void *arg)
 {
     struct stormer *me = arg;
     uint32_t i = 0;
-    while (me->added < EACH) {
+    while (me->added < me->each) {
         me->added += lull_executor_submit(rig.executor, &me->task[i++ % 64]);
     }
     atomic_fetch_add(&me->storm->finished, 1);
@@ -191,6 +192,7 @@ static void sleep_until_woken(struct storm_loop *loop)
 
 static void run_storm(bool is_silent)
 {
+    const uint32_t each = test_rounds(20000, 1000);
     pthread_t thread[THREADS];
     memset(&storm, 0, sizeof(storm));
     storm.loop.base.ops = &storm_ops;
@@ -202,6 +204,7 @@ static void run_storm(bool is_silent)
     }
     for (uint32_t t = 0; t < THREADS; t++) {
         storm.stormer[t].storm = &storm;
+        storm.stormer[t].each = each;
         for (uint32_t i = 0; i < 64; i++) {
             lull_task_init(&storm.stormer[t].task[i], count_run);
         }
@@ -209,7 +212,7 @@ static void run_storm(bool is_silent)
     for (uint32_t t = 0; t < THREADS; t++) {
         ck_assert_int_eq(pthread_create(&thread[t], NULL, submit_storm, &storm.stormer[t]), 0);
     }
-    while (atomic_load(&storm.finished) < THREADS || storm.ran < (uint64_t)THREADS * EACH) {
+    while (atomic_load(&storm.finished) < THREADS || storm.ran < (uint64_t)THREADS * each) {
         if (lull_executor_next_at(rig.executor).ns <= 0) {
             MUST(lull_executor_turn_now(rig.executor) == LULL_OK);
         } else if (is_silent) {
@@ -225,8 +228,8 @@ static void run_storm(bool is_silent)
     for (uint32_t t = 0; t < THREADS; t++) {
         pthread_join(thread[t], NULL);
     }
-    ck_assert_uint_eq(storm.ran, (uint64_t)THREADS * EACH);
-    ck_assert_uint_eq(rig_counters(&rig).submits, (uint64_t)THREADS * EACH);
+    ck_assert_uint_eq(storm.ran, (uint64_t)THREADS * each);
+    ck_assert_uint_eq(rig_counters(&rig).submits, (uint64_t)THREADS * each);
     executor_set_loop(rig.executor, NULL);
 }
 

@@ -7,6 +7,7 @@
 
 #include "lull/world.h"
 #include "tests/unit/exec/fixture.h"
+#include "tests/support/rounds.h"
 
 #define ENTRIES 200
 
@@ -104,7 +105,7 @@ static void run_against_oracle(int64_t origin_ns, uint64_t seed, int64_t values,
     lull_random_seed(&chance, seed);
     is_stepping = stepping;
     values_count = values;
-    for (int round = 0; round < 20000; round++) {
+    for (int round = 0; round < (int)test_rounds(20000, 4000); round++) {
         rig_enter(&rig);
         for (uint64_t n = pick(6); n > 0; n--) {
             change();

@@ -3,6 +3,7 @@
 #include "h2/stream.h"
 
 #include "tests/support/check_main.h"
+#include "tests/support/rounds.h"
 #include "tests/unit/h2/duo.h"
 
 #define WINDOW ((size_t)256 * 1024)
@@ -311,7 +312,7 @@ static void live(uint64_t seed)
 
 START_TEST(random_lives_keep_to_the_oracle)
 {
-    for (uint64_t i = 0; i < 20; i++) {
+    for (uint64_t i = 0; i < test_rounds(20, 1); i++) {
         live((uint64_t)_i * 20 + i);
     }
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tests/support/check_main.h"
+#include "tests/support/rounds.h"
 #include "tests/unit/net/pipe_world.h"
 
 /* ---- random transfers against an oracle: two arrays of bytes */
@@ -21,6 +22,7 @@ struct stream {
 };
 
 static uint64_t state;
+static size_t stream_bytes;
 
 static size_t below(size_t bound)
 {
@@ -35,7 +37,7 @@ static void random_write(struct stream *s, size_t capacity, size_t chunk)
     enum io io;
 
     for (size_t i = 0; i < count; i++) {
-        size_t left = STREAM_BYTES - s->written - offered;
+        size_t left = stream_bytes - s->written - offered;
 
         pieces[i].len = below((left < 50 ? left : 50) + 1);
         pieces[i].data = s->bytes + s->written + offered;
@@ -72,6 +74,7 @@ START_TEST(random_transfers_match_the_oracle_to_the_byte)
     static struct stream streams[2];
     size_t capacity, read_chunk, write_chunk;
 
+    stream_bytes = test_rounds(STREAM_BYTES, 1000);
     state = (uint64_t)_i + 1; /* the seed is the loop's number */
     capacity = 1 + below(200);
     read_chunk = 1 + below(80);
@@ -83,11 +86,11 @@ START_TEST(random_transfers_match_the_oracle_to_the_byte)
     for (size_t i = 0; i < 2; i++) {
         streams[i].from = i == 0 ? a : b;
         streams[i].to = i == 0 ? b : a;
-        for (size_t at = 0; at < STREAM_BYTES; at++) {
+        for (size_t at = 0; at < stream_bytes; at++) {
             streams[i].bytes[at] = (uint8_t)below(256);
         }
     }
-    while (streams[0].read < STREAM_BYTES || streams[1].read < STREAM_BYTES) {
+    while (streams[0].read < stream_bytes || streams[1].read < stream_bytes) {
         struct stream *s = &streams[below(2)];
 
         if (below(40) == 0) {

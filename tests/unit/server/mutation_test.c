@@ -9,9 +9,10 @@
 #include "base/buf.h"
 #include "base/random.h"
 #include "tests/support/check_main.h"
+#include "tests/support/rounds.h"
 #include "tests/unit/server/rig.h"
 
-#define SEEDS 1500
+#define SEEDS_A_WORLD 500
 
 static struct rig rig;
 static struct raw raw;
@@ -130,15 +131,16 @@ END_TEST
 /* One world for many clients: what one of them broke would show at the next. */
 static void be_hostile(uint64_t first_seed, void (*say)(uint8_t *bytes, size_t len))
 {
+    const unsigned lot = test_rounds(SEEDS_A_WORLD, 50);
     struct buf out;
     uint8_t *bytes;
     buf_init(&out, NULL, 0);
     converse(&out);
     bytes = malloc(buf_len(&out));
     ck_assert_ptr_nonnull(bytes);
-    for (uint64_t seed = first_seed; seed < first_seed + SEEDS; seed++) {
+    for (uint64_t seed = first_seed; seed < first_seed + 3 * lot; seed++) {
         state = seed;
-        if ((seed - first_seed) % 500 == 0) {
+        if ((seed - first_seed) % lot == 0) {
             rig_init(&rig);
             rig.options.max_recv_message_bytes = 100000;
             rig.way = APP_ECHOES;
@@ -148,7 +150,7 @@ static void be_hostile(uint64_t first_seed, void (*say)(uint8_t *bytes, size_t l
         open_raw();
         say(bytes, buf_len(&out));
         raw_fini(&raw);
-        if ((seed - first_seed) % 500 == 499) {
+        if ((seed - first_seed) % lot == lot - 1) {
             expect_service();
             rig_advance(&rig, LULL_SECOND);
             ck_assert_uint_eq(rig.begun, rig.closed);

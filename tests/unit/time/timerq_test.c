@@ -8,6 +8,7 @@
 
 #include "lull/world.h"
 #include "tests/support/check_main.h"
+#include "tests/support/rounds.h"
 #include "tests/support/must.h"
 
 #define TIMERS     300
@@ -158,7 +159,7 @@ static void run_against_oracle(int64_t origin_ns, uint64_t seed)
     lull_random_seed(&w->random, seed);
     timerq_init(&w->queue, NULL, &w->counters);
     w->now_ns = origin_ns;
-    for (int n = 0; n < OPERATIONS; n++) {
+    for (int n = 0; n < (int)test_rounds(OPERATIONS, 10000); n++) {
         if (pick(w, 8) == 0) {
             w->now_ns = lull_duration_add(w->now_ns, (int64_t)pick(w, 24));
             w->now_ns = w->now_ns == LULL_NEVER ? LULL_NEVER - 1 : w->now_ns;
@@ -321,7 +322,7 @@ END_TEST
 START_TEST(many_reservations_one_after_another_keep_the_queue_small)
 {
     struct lull_timer one;
-    for (int i = 0; i < 100000; i++) {
+    for (int i = 0; i < (int)test_rounds(100000, 5000); i++) {
         make(&queue, &one);
         timerq_arm(&queue, &one, lull_at(3600000 + i));
         unmake(&queue, &one);
