@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """A gRPC server on Python's grpcio for the peer tests: raw bytes, no generated code.
 
-Service lull.test.Peer, every method unary:
+Service lull.test.Peer; the unary methods:
   Echo   answers the request
   Meta   sends each "x-..." pair back as initial metadata and, with a t before its name, as a trailer;
          answers with the pairs as it saw them, a line "name hex" each
@@ -12,7 +12,17 @@ Service lull.test.Peer, every method unary:
   Slow   waits as many ms as the request says, or until the call is ended under it
   Big    answers with as many bytes as the request says
   Size   answers with the request's length and SHA-256
-  Stats  answers with what Slow has seen: "begun N cancelled N ended_at_ns WALL remaining_us N"
+  Stats  answers with what Slow and the streams have seen: "begun N cancelled N ended_at_ns WALL remaining_us N cut N yielded N"
+  Go     lets Late go on
+
+Streams, of messages that make_message makes:
+  Collect    takes messages to the end; says how many, or which was not the one expected
+  Late       the same, but reads nothing before Go
+  Count      sends as many messages as the request says
+  Chat       sends each message back, and "bye" behind the last one
+  Drip       sends a message every 20 ms until the call is ended under it
+  Enough     sends five messages back, then ends with an error whatever else comes
+  FailAfter  sends three messages, then ends with an error
 """
 import argparse
 import concurrent.futures
@@ -29,6 +39,8 @@ PATTERN = bytes(range(256))
 
 lock = threading.Lock()
 slow = {"begun": 0, "cancelled": 0, "ended_at_ns": 0, "remaining_us": 0}
+streams = {"cut": 0, "yielded": 0}
+may_go = threading.Event()
 
 
 def echo(request, _context):
@@ -89,7 +101,93 @@ def size_of(request, _context):
 
 def stats(_request, _context):
     with lock:
-        return (" ".join(f"{name} {value}" for name, value in slow.items()) + "\n").encode()
+        return (" ".join(f"{name} {value}" for name, value in (slow | streams).items()) + "\n").encode()
+
+
+def go(_request, _context):
+    may_go.set()
+    return b""
+
+
+# ---- streams
+
+
+def make_message(number):
+    """The number, and as many bytes as the number makes up."""
+    size = number * 37 % 5992
+    period = bytes((i * 31 + number) & 255 for i in range(8, 264))
+    return b"%08d" % number + (period * (size // 256 + 1))[:size]
+
+
+def watch(context):
+    """Counts the call as cut unless the returned event is set before it ends."""
+    done = threading.Event()
+
+    def ended():
+        with lock:
+            streams["cut"] += not done.is_set()
+
+    context.add_callback(ended)
+    return done
+
+
+def collect(requests, context):
+    number = 0
+    for request in requests:
+        if request != make_message(number):
+            context.abort(grpc.StatusCode.DATA_LOSS, f"message {number} is another one")
+        number += 1
+    context.set_trailing_metadata((("x-count", str(number)),))
+    return f"{number} in order".encode()
+
+
+def late(requests, context):
+    may_go.wait(50)
+    may_go.clear()
+    return collect(requests, context)
+
+
+def count(request, context):
+    for number in range(int(request)):
+        with lock:
+            streams["yielded"] = number + 1
+        yield make_message(number)
+    context.set_trailing_metadata((("x-count", request.decode()),))
+    context.set_details("all of them")
+
+
+def chat(requests, context):
+    done = watch(context)
+    number = 0
+    for request in requests:
+        number += 1
+        yield request
+    context.set_trailing_metadata((("x-count", str(number)),))
+    done.set()
+    yield b"bye"
+
+
+def drip(_request, context):
+    watch(context)
+    number = 0
+    while context.is_active():
+        yield make_message(number)
+        number += 1
+        time.sleep(0.02)
+
+
+def enough(requests, context):
+    for _ in range(5):
+        yield next(requests)
+    context.set_trailing_metadata((("x-count", "5"),))
+    context.abort(grpc.StatusCode.FAILED_PRECONDITION, "five are enough")
+
+
+def fail_after(_request, context):
+    for number in range(3):
+        yield make_message(number)
+    context.set_trailing_metadata((("x-count", "3"),))
+    context.abort(grpc.StatusCode.ABORTED, "after three")
 
 
 METHODS = {
@@ -102,6 +200,17 @@ METHODS = {
     "Big": big,
     "Size": size_of,
     "Stats": stats,
+    "Go": go,
+}
+
+STREAMS = {
+    "Collect": grpc.stream_unary_rpc_method_handler(collect),
+    "Late": grpc.stream_unary_rpc_method_handler(late),
+    "Count": grpc.unary_stream_rpc_method_handler(count),
+    "Chat": grpc.stream_stream_rpc_method_handler(chat),
+    "Drip": grpc.unary_stream_rpc_method_handler(drip),
+    "Enough": grpc.stream_stream_rpc_method_handler(enough),
+    "FailAfter": grpc.unary_stream_rpc_method_handler(fail_after),
 }
 
 
@@ -110,8 +219,10 @@ class Handlers(grpc.GenericRpcHandler):
 
     def service(self, handler_call_details):
         path = handler_call_details.method
-        behaviour = METHODS.get(path[len(SERVICE):]) if path.startswith(SERVICE) else None
-        return None if behaviour is None else grpc.unary_unary_rpc_method_handler(behaviour)
+        name = path[len(SERVICE):] if path.startswith(SERVICE) else ""
+        if name in METHODS:
+            return grpc.unary_unary_rpc_method_handler(METHODS[name])
+        return STREAMS.get(name)
 
 
 def main():
@@ -119,11 +230,14 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--listen", default="127.0.0.1:0", help="address:port or unix:path")
     parser.add_argument("--max-streams", type=int, help="MAX_CONCURRENT_STREAMS")
+    parser.add_argument("--window", type=int, help="a stream's window in bytes, which then stays so; else grpcio's 4 MiB")
     args = parser.parse_args()
 
     options = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
     if args.max_streams is not None:
         options.append(("grpc.max_concurrent_streams", args.max_streams))
+    if args.window is not None:
+        options += [("grpc.http2.lookahead_bytes", args.window), ("grpc.http2.bdp_probe", 0)]
     server = grpc.server(
         concurrent.futures.ThreadPoolExecutor(max_workers=16),
         handlers=(Handlers(),),

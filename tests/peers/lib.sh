@@ -86,6 +86,12 @@ holds() {
     fi
 }
 
+# holds_program NAME: tests/peers/NAME, a Check program of the build, succeeds; the line with its counts is printed.
+holds_program() {
+    timeout -k 5 300 "$build/tests/peers/$1"
+    is "all of $1 passed" 0 $?
+}
+
 # within NAME LEAST VALUE MOST: three whole numbers in order.
 within() {
     if [ "$2" -le "$3" ] && [ "$3" -le "$4" ]; then
