@@ -4,6 +4,7 @@ check_PROGRAMS += \
 	tests/unit/net/endpoint_pipe_transfer_test \
 	tests/unit/net/endpoint_test \
 	tests/unit/net/host_port_test \
+	tests/unit/net/resolver_test \
 	tests/unit/net/target_test
 
 noinst_HEADERS += tests/unit/net/pipe_world.h
