@@ -194,6 +194,7 @@ int sim_init(struct sim *sim, uint64_t seed)
     /* Nothing may depend on where the clock starts: 0, before it, or far beyond any uptime. */
     origin_ns = (int64_t)(sim_below(sim, 3)) * 3000000 * LULL_SECOND - 3000000 * LULL_SECOND;
     lull_fake_clock_init(&sim->clock, origin_ns, INT64_C(1800000000) * LULL_SECOND);
+    sim->began_at = sim->clock.mono_at;
     tape_init(&sim->tape);
     lull_executor_options_init(&options);
     options.clock = &sim->clock.base;
@@ -287,7 +288,7 @@ void sim_settle(struct sim *sim)
 
 int64_t sim_elapsed_ns(const struct sim *sim)
 {
-    return sim->clock.wall_ns - INT64_C(1800000000) * LULL_SECOND;
+    return lull_instant_diff(sim->clock.mono_at, sim->began_at);
 }
 
 uint64_t sim_below(struct sim *sim, uint64_t bound)

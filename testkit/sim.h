@@ -42,6 +42,7 @@ struct sim_dial;
 
 struct sim {
     struct lull_fake_clock clock;
+    struct lull_instant began_at;
     struct lull_loop loop;
     struct lull_executor *peers; /* drives what answers, so that the loop's counters are the client's alone */
     struct lull_random_seeded random;

@@ -53,6 +53,30 @@ START_TEST(the_timeout_is_written_rounded_up)
 }
 END_TEST
 
+/* C13, the last row: a deadline after 292 years waits for a silent server for 250 of them; no deadline waits without a timer. */
+START_TEST(the_longest_timeout_does_not_fire_in_250_years)
+{
+    static const int64_t timeouts[] = {INT64_MAX - 1, LULL_NEVER};
+    struct rig_call call = {0};
+    begin(rig_stay_silent);
+    rig_call_with(&rig, &call, timeouts[_i], false);
+    rig_settle(&rig);
+    ck_assert_uint_eq(rig_counters(&rig).timers_armed, _i == 0 ? 1 : 0);
+    struct lull_counters before = rig_counters(&rig);
+    for (int year = 1; year <= 250; year++) {
+        rig_advance(&rig, 365 * 86400 * LULL_SECOND);
+        ck_assert_uint_eq(call.done, 0);
+    }
+    ck_assert_uint_eq(rig_counters(&rig).timer_fires, before.timer_fires);
+    ck_assert_uint_eq(rig_counters(&rig).timer_arms, before.timer_arms);
+    peer_answer(rig_peer(&rig, 0), 1, "at last");
+    rig_settle(&rig);
+    rig_expect(&call, LULL_CODE_OK, INT64_C(250) * 365 * 86400 * LULL_SECOND);
+    ck_assert_str_eq(call.reply, "at last");
+    rig_fini(&rig);
+}
+END_TEST
+
 /* C13, scenario 192: expired before it starts, on an IDLE and on a READY channel */
 START_TEST(expired_at_the_start_touches_nothing)
 {
@@ -282,6 +306,7 @@ static Suite *call_timeouts_suite(void)
     TCase *tcase = tcase_create("call_timeouts");
     tcase_add_loop_test(tcase, the_timeout_is_written_rounded_up, 0,
                         (int)(sizeof(wire_rows) / sizeof(wire_rows[0])));
+    tcase_add_loop_test(tcase, the_longest_timeout_does_not_fire_in_250_years, 0, 2);
     tcase_add_test(tcase, expired_at_the_start_touches_nothing);
     tcase_add_test(tcase, a_silent_server_ends_at_the_deadline_with_a_reset);
     tcase_add_test(tcase, what_is_left_is_sent_and_the_deadline_does_not_start_again);

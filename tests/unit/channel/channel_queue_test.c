@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "channel/call.h"
 #include "rig.h"
 #include "tests/support/check_main.h"
 
@@ -233,6 +234,50 @@ START_TEST(calls_that_do_not_wait_fail_at_once_while_the_server_is_away)
 }
 END_TEST
 
+/* A peer that reads nothing: what waits for its socket is bounded, the rest waits in our queue, where a cancel frees it. */
+START_TEST(a_full_socket_takes_a_hundred_frames_and_no_more_calls)
+{
+    struct rig_step step = {.what = RIG_ACCEPT, .is_deaf = true};
+    unsigned open = 0;
+    memset(calls, 0, sizeof(calls));
+    rig_init(&rig);
+    rig_step(&rig, step);
+    rig.on_request = rig_stay_silent; /* nor would an answer fit into its pipe */
+    rig_open(&rig);
+    for (size_t i = 0; i < MANY; i++) {
+        rig_call_with(&rig, &calls[i], i == MANY - 1 ? LULL_SECOND : LULL_NEVER, true);
+        rig_settle(&rig);
+    }
+    for (size_t i = 0; i < MANY; i++) {
+        open += calls[i].handle->stage == CALL_OPEN;
+        ck_assert(calls[i].handle->stage == CALL_OPEN || calls[i].handle->stage == CALL_WAITING);
+    }
+    /* One in the write that is stuck, and as many as make a hundred frames. */
+    ck_assert_uint_ge(open, 50);
+    ck_assert_uint_le(open, 102);
+    ck_assert(h2_transport_is_blocked(rig.channel->subchannel.current->transport));
+    rig_advance(&rig, LULL_SECOND);
+    rig_expect(&calls[MANY - 1], LULL_CODE_DEADLINE_EXCEEDED, LULL_SECOND);
+    rig_expect_text(&calls[MANY - 1],
+                    "queued for 127.0.0.1:2379, which does not take what was written already");
+    lull_call_cancel(calls[MANY - 2].handle);
+    rig_settle(&rig);
+    rig_expect(&calls[MANY - 2], LULL_CODE_CANCELLED, LULL_SECOND);
+    /* It reads: everything that was not given up goes out, in order. */
+    ck_assert_int_eq(lull_executor_enter(rig.peers), LULL_OK);
+    ck_assert_int_eq(endpoint_want(rig.attempts[0].server_end, LULL_WANT_READ), 0);
+    lull_executor_leave(rig.peers);
+    rig_settle(&rig);
+    for (size_t i = 0; i < MANY - 2; i++) {
+        ck_assert_int_eq(calls[i].handle->stage, CALL_OPEN);
+    }
+    ck_assert(!h2_transport_is_blocked(rig.channel->subchannel.current->transport));
+    ck_assert_uint_eq(peer_count(rig_peer(&rig, 0), FRAME_HEADERS), MANY - 2);
+    ck_assert_uint_eq(rig.attempt_count, 1);
+    rig_fini(&rig);
+}
+END_TEST
+
 static Suite *channel_queue_suite(void)
 {
     Suite *suite = suite_create("channel_queue");
@@ -245,6 +290,7 @@ static Suite *channel_queue_suite(void)
     tcase_add_test(tcase, a_limit_of_one_serves_many_calls_one_by_one);
     tcase_add_test(tcase, queued_calls_expire_in_order_on_one_timer);
     tcase_add_test(tcase, a_full_queue_refuses_the_call_with_its_limit);
+    tcase_add_test(tcase, a_full_socket_takes_a_hundred_frames_and_no_more_calls);
     tcase_add_test(tcase, calls_that_do_not_wait_fail_at_once_while_the_server_is_away);
     suite_add_tcase(suite, tcase);
     return suite;

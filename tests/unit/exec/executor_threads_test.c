@@ -6,6 +6,8 @@
 #include <pthread.h>
 
 #include "tests/unit/exec/fixture.h"
+#include "lull/timer.h"
+#include "tests/support/death.h"
 #include "tests/support/rounds.h"
 
 static struct rig rig;
@@ -60,20 +62,26 @@ static void *drive_until_quiet(void *arg)
     return NULL;
 }
 
-static pthread_t start_inside(struct lull_task *task)
+/* S runs `run`, which calls wait_inside, in `drive`. */
+static pthread_t start_inside_with(struct lull_task *task, lull_task_fn run, void *(*drive)(void *))
 {
     pthread_t s;
-    lull_task_init(task, wait_inside);
+    lull_task_init(task, run);
     meeting.is_inside = false;
     meeting.may_end = false;
     ck_assert(lull_executor_submit(rig.executor, task));
-    ck_assert_int_eq(pthread_create(&s, NULL, drive_until_quiet, rig.executor), 0);
+    ck_assert_int_eq(pthread_create(&s, NULL, drive, rig.executor), 0);
     pthread_mutex_lock(&meeting.mutex);
     while (!meeting.is_inside) {
         pthread_cond_wait(&meeting.changed, &meeting.mutex);
     }
     pthread_mutex_unlock(&meeting.mutex);
     return s;
+}
+
+static pthread_t start_inside(struct lull_task *task)
+{
+    return start_inside_with(task, wait_inside, drive_until_quiet);
 }
 
 static void let_end(pthread_t s)
@@ -102,16 +110,99 @@ START_TEST(while_another_thread_drains_a_submit_returns_and_its_task_runs_there)
 }
 END_TEST
 
+static void post_a_note(void)
+{
+    static struct lull_task note;
+    lull_task_init(&note, note_thread);
+    lull_executor_post(rig.executor, &note);
+}
+
+static void post_inside(struct lull_task *task, struct lull_executor *executor)
+{
+    wait_inside(task, executor);
+    post_a_note();
+}
+
 /* scenario 22 */
-START_TEST(only_the_draining_thread_is_in_context)
+START_TEST(only_the_draining_thread_is_in_context_and_others_are_told_so)
 {
     struct lull_task inside;
+    meeting.b_ran_on = 0;
     ck_assert(!lull_executor_in_context(rig.executor));
-    pthread_t s = start_inside(&inside);
+    pthread_t s = start_inside_with(&inside, post_inside, drive_until_quiet);
     ck_assert(!lull_executor_in_context(rig.executor));
-    ck_assert(meeting.in_context_inside);
+    expect_death(post_a_note, "a task is posted outside the context");
+    const uintptr_t s_id = (uintptr_t)s;
     let_end(s);
+    ck_assert(meeting.in_context_inside);
+    ck_assert_uint_eq(meeting.b_ran_on, s_id); /* inside it passes */
     ck_assert(!lull_executor_in_context(rig.executor));
+    expect_death(post_a_note, "a task is posted outside the context");
+}
+END_TEST
+
+/* ---- scenario 29: t1 blocks its turn, the timer t2 comes due meanwhile, t3 is submitted; then t1 may take t2 back */
+
+static struct {
+    struct lull_timer t2;
+    bool t1_cancels;
+    bool was_t2_pending; /* when t1 went on */
+    unsigned t2_runs, t3_runs;
+} late;
+
+static void run_t1(struct lull_task *task, struct lull_executor *executor)
+{
+    wait_inside(task, executor);
+    late.was_t2_pending = lull_timer_is_armed(&late.t2);
+    if (late.t1_cancels) {
+        lull_timer_disarm(&late.t2);
+    }
+}
+
+static void run_t2(struct lull_timer *timer, struct lull_instant now)
+{
+    (void)timer;
+    (void)now;
+    late.t2_runs++;
+}
+
+static void run_t3(struct lull_task *task, struct lull_executor *executor)
+{
+    (void)task;
+    (void)executor;
+    late.t3_runs++;
+}
+
+static void *drive_by_the_clock(void *arg)
+{
+    while (!lull_instant_before(lull_clock_now(&rig.clock.base), lull_executor_next_at(arg))) {
+        (void)lull_executor_turn_now(arg);
+    }
+    return NULL;
+}
+
+START_TEST(a_task_that_outlasts_an_expiry_still_cancels_it)
+{
+    struct lull_task t1, t3;
+    memset(&late, 0, sizeof(late));
+    late.t1_cancels = _i == 1;
+    rig_enter(&rig);
+    ck_assert_int_eq(lull_timer_init(&late.t2, rig.executor, run_t2), LULL_OK);
+    lull_timer_arm(&late.t2, lull_at(10));
+    rig_leave(&rig);
+    pthread_t s = start_inside_with(&t1, run_t1, drive_by_the_clock);
+    rig.clock.mono_at = lull_at(10); /* S reads it after it has gone on */
+    lull_task_init(&t3, run_t3);
+    ck_assert(lull_executor_submit(rig.executor, &t3));
+    let_end(s);
+    ck_assert(late.was_t2_pending);
+    ck_assert_uint_eq(late.t2_runs, late.t1_cancels ? 0 : 1);
+    ck_assert_uint_eq(late.t3_runs, 1);
+    lull_fake_clock_advance(&rig.clock, 1000);
+    ck_assert_uint_eq(late.t2_runs, late.t1_cancels ? 0 : 1);
+    rig_enter(&rig);
+    lull_timer_fini(&late.t2);
+    rig_leave(&rig);
 }
 END_TEST
 
@@ -252,7 +343,8 @@ static Suite *executor_threads_suite(void)
     tcase_set_timeout(cases, 240);
     tcase_add_checked_fixture(cases, setup, teardown);
     tcase_add_test(cases, while_another_thread_drains_a_submit_returns_and_its_task_runs_there);
-    tcase_add_test(cases, only_the_draining_thread_is_in_context);
+    tcase_add_test(cases, only_the_draining_thread_is_in_context_and_others_are_told_so);
+    tcase_add_loop_test(cases, a_task_that_outlasts_an_expiry_still_cancels_it, 0, 2);
     tcase_add_test(cases, no_submit_of_four_threads_is_stranded_by_a_loop_that_sleeps);
     tcase_add_test(cases, no_submit_of_four_threads_is_stranded_by_a_silent_host);
     suite_add_tcase(suite, cases);

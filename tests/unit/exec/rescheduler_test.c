@@ -338,9 +338,28 @@ START_TEST(a_deadline_at_the_end_of_time_never_fires_and_a_shorter_one_works)
     ck_assert(lull_rescheduler_is_enabled(&o.r));
     advance_to(INT64_C(1) << 60);
     ck_assert_uint_eq(o.runs, 0);
+    expect_counts(1, 0, 0);
     set_after(3);
+    advance_to((INT64_C(1) << 60) + 2);
+    ck_assert_uint_eq(o.runs, 0);
     advance_to((INT64_C(1) << 60) + 3);
     ck_assert_uint_eq(o.runs, 1);
+    ck_assert_int_eq(o.ran_at_ns, (INT64_C(1) << 60) + 3);
+    expect_no_timer();
+}
+END_TEST
+
+/* scenario 16: the last instant there is before the end of time is kept to the nanosecond */
+START_TEST(a_deadline_just_before_the_end_of_time_is_kept)
+{
+    advance_to(5);
+    set_after(INT64_MAX - 6); /* one before LULL_NEVER */
+    advance_to(INT64_MAX - 2);
+    ck_assert_uint_eq(o.runs, 0);
+    advance_to(INT64_MAX - 1);
+    ck_assert_uint_eq(o.runs, 1);
+    ck_assert_int_eq(o.ran_at_ns, INT64_MAX - 1);
+    expect_counts(1, 0, 1);
 }
 END_TEST
 
@@ -482,6 +501,7 @@ static Suite *rescheduler_suite(void)
     tcase_add_test(cases, hard_cancel_in_the_turn_of_the_wake_wins);
     tcase_add_test(cases, hard_cancel_and_set_in_the_turn_of_the_wake_leave_one_timer);
     tcase_add_test(cases, a_deadline_at_the_end_of_time_never_fires_and_a_shorter_one_works);
+    tcase_add_test(cases, a_deadline_just_before_the_end_of_time_is_kept);
     tcase_add_test(cases, a_late_wake_runs_once);
     tcase_add_test(cases, a_million_set_and_cancel_pairs_touch_the_queue_once);
     tcase_add_test(cases, later_set_does_not_touch_the_queue);

@@ -7,8 +7,11 @@
 
 #include "base/container.h"
 #include "exec/executor.h"
+#include "lull/call.h"
+#include "lull/channel.h"
 #include "lull/timer.h"
 #include "tests/support/check_main.h"
+#include "tests/support/death.h"
 
 /* A host on the fake clock. */
 struct host {
@@ -369,6 +372,45 @@ START_TEST(every_end_is_told_before_the_loop_ends_however_small_a_turn_is)
 }
 END_TEST
 
+static void free_the_loop(void)
+{
+    lull_loop_fini(&host.loop);
+}
+
+static void on_call_done(struct lull_call *call, const struct lull_unary_result *result, void *ctx)
+{
+    (void)call;
+    (void)result;
+    (void)ctx;
+}
+
+/* lull/loop.h: channels first, and the handles of their calls. */
+START_TEST(freeing_it_under_a_channel_or_a_call_handle_is_caught)
+{
+    static const char words[] =
+        "a loop is freed while a channel on it, or the handle of a call, is still held";
+    struct lull_channel_options options;
+    struct lull_call_options call_options;
+    struct lull_channel *channel;
+    struct lull_call *call;
+
+    begin(&full_ops);
+    lull_channel_options_init(&options);
+    options.loop = &host.loop;
+    ck_assert_int_eq(lull_channel_new("127.0.0.1:1", &options, &channel, NULL), LULL_OK);
+    lull_call_options_init(&call_options, "/a.B/C");
+    call_options.timeout_ns = 0; /* nothing is dialled */
+    ck_assert_int_eq(lull_call_unary(channel, &call_options, lull_slice_static(NULL, 0),
+                                     on_call_done, NULL, &call, NULL),
+                     LULL_OK);
+    expect_death(free_the_loop, words);
+    lull_channel_unref(channel);
+    expect_death(free_the_loop, words);
+    lull_call_unref(call);
+    end();
+}
+END_TEST
+
 static Suite *loop_suite(void)
 {
     Suite *suite = suite_create("loop");
@@ -388,6 +430,7 @@ static Suite *loop_suite(void)
     tcase_add_test(cases, whoever_posts_for_ever_does_not_keep_the_loop_from_ending);
     tcase_add_test(cases, an_alarm_that_a_host_runs_early_is_asked_for_again);
     tcase_add_test(cases, every_end_is_told_before_the_loop_ends_however_small_a_turn_is);
+    tcase_add_test(cases, freeing_it_under_a_channel_or_a_call_handle_is_caught);
     suite_add_tcase(suite, cases);
     return suite;
 }
