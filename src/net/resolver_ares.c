@@ -342,13 +342,14 @@ static int set_server(ares_channel channel, const struct addr *server)
 
 /* Reads the system's files. A status of c-ares. */
 static int open_channel(struct resolver_lookup *lookup, const struct resolver_ares *resolver,
-                        const struct addr *server)
+                        const struct addr *server, int flags)
 {
     struct ares_options options;
-    int mask = ARES_OPT_SOCK_STATE_CB | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES;
+    int mask = ARES_OPT_SOCK_STATE_CB | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_FLAGS;
     char path[1024];
 
     memset(&options, 0, sizeof(options));
+    options.flags = flags;
     options.sock_state_cb = on_sock_state;
     options.sock_state_cb_data = lookup;
     options.timeout = TRY_MS;
@@ -357,6 +358,11 @@ static int open_channel(struct resolver_lookup *lookup, const struct resolver_ar
         snprintf(path, sizeof(path), "%s", resolver->resolv_conf);
         options.resolvconf_path = path;
         mask |= ARES_OPT_RESOLVCONF;
+    }
+    if (resolver->port != 0) {
+        options.udp_port = resolver->port;
+        options.tcp_port = resolver->port;
+        mask |= ARES_OPT_UDP_PORT | ARES_OPT_TCP_PORT;
     }
     int status = ares_init_options(&lookup->channel, &options, mask);
     if (status != ARES_SUCCESS) {
@@ -367,6 +373,22 @@ static int open_channel(struct resolver_lookup *lookup, const struct resolver_ar
         ares_destroy(lookup->channel);
     }
     return status;
+}
+
+/*
+ * By itself c-ares asks the next server after SERVFAIL, REFUSED and NOTIMP, and in the end tells, up to 1.18, that none could be
+ * reached. Where there is no next server its answer is better taken as it is.
+ */
+static int set_up(struct resolver_lookup *lookup, const struct resolver_ares *resolver,
+                  const struct addr *server)
+{
+    int status = open_channel(lookup, resolver, server, 0);
+
+    if (status != ARES_SUCCESS || resolver_ares_servers(lookup->channel) != 1) {
+        return status;
+    }
+    ares_destroy(lookup->channel);
+    return open_channel(lookup, resolver, server, ARES_FLAG_NOCHECKRESP);
 }
 
 static void ask(struct resolver_lookup *lookup, const struct resolver_ares *resolver,
@@ -418,7 +440,7 @@ static int start(struct lull_resolver *base, struct lull_loop *loop, struct lull
         mem_release(allocator, lookup);
         return rc_fail(error, LULL_RC_NOMEM, "no memory for a lookup's timer");
     }
-    int status = open_channel(lookup, resolver, question->server);
+    int status = set_up(lookup, resolver, question->server);
     if (status != ARES_SUCCESS) {
         lull_rescheduler_fini(&lookup->timer);
         mem_release(allocator, lookup);

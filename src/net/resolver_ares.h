@@ -16,6 +16,7 @@
 struct resolver_ares {
     struct lull_resolver base;
     const char *resolv_conf; /* [borrow, nullable] NULL: the system's */
+    uint16_t port;           /* for tests: of the servers in resolv_conf; 0: 53 */
     bool hosts_from_env;     /* for tests: CARES_HOSTS in the environment names the hosts file */
 };
 

@@ -24,7 +24,7 @@ static const struct {
     {ARES_EREFUSED, "REFUSED"},
     {ARES_EBADNAME, "no name of DNS"},
     {ARES_EBADRESP, "a malformed answer"},
-    {ARES_ECONNREFUSED, "no name server can be reached"},
+    {ARES_ECONNREFUSED, "no usable answer"},
     {ARES_ETIMEOUT, "no answer"},
     {ARES_ENOMEM, "no memory"},
 };
@@ -48,6 +48,21 @@ static void add_server(const struct ares_addr_port_node *server, struct strbuf *
     if (inet_ntop(server->family, &server->addr, host, sizeof(host)) != NULL) {
         strbuf_printf(out, is_ip6 ? "[%s]:%d" : "%s:%d", host, port);
     }
+}
+
+unsigned resolver_ares_servers(ares_channel channel)
+{
+    struct ares_addr_port_node *servers = NULL;
+    unsigned count = 0;
+
+    if (ares_get_servers_ports(channel, &servers) == ARES_SUCCESS && servers != NULL) {
+        for (const struct ares_addr_port_node *server = servers; server != NULL;
+             server = server->next) {
+            count++;
+        }
+        ares_free_data(servers);
+    }
+    return count;
 }
 
 void resolver_ares_asked(ares_channel channel, struct strbuf *out)

@@ -14,6 +14,9 @@
 /* "NXDOMAIN", "SERVFAIL", "no A and no AAAA record"; c-ares' own words for what has no name in DNS. Static. */
 const char *resolver_ares_status(int status);
 
+/* How many name servers it knows. */
+unsigned resolver_ares_servers(ares_channel channel);
+
 /* "asked 127.0.0.1:5353, [::1]:53", three servers at most; "no name server is known". */
 void resolver_ares_asked(ares_channel channel, struct strbuf *out);
 

@@ -26,3 +26,10 @@ noinst_PROGRAMS += tests/peers/streams_test
 tests_peers_streams_test_SOURCES = tests/peers/streams_test.c $(PEER_CLIENT)
 tests_peers_streams_test_CPPFLAGS = -I$(top_srcdir)/include -I$(top_srcdir)
 tests_peers_streams_test_LDADD = liblull.la $(CHECK_LIBS)
+
+# dns_test.sh runs it. Internal names: it asks the resolver and no channel.
+if WITH_CARES
+PEER_TESTS += tests/peers/dns_test.sh
+noinst_PROGRAMS += tests/peers/dns_lookup
+tests_peers_dns_lookup_LDADD = $(UNIT_LIBS)
+endif

@@ -8,3 +8,7 @@ check_PROGRAMS += \
 	tests/unit/net/target_test
 
 noinst_HEADERS += tests/unit/net/pipe_world.h
+
+if WITH_CARES
+check_PROGRAMS += tests/unit/net/resolver_ares_text_test
+endif

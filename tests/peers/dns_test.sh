@@ -1,0 +1,134 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Names against dnsmasq on a high port of the loopback, and against a name server of ours for what dnsmasq does not do wrong.
+#
+# Prints a table: the question, what the name server does, what lull makes of it. Needs no rights and touches no file of the system.
+set -u
+. "${abs_top_srcdir:-.}/tests/peers/lib.sh"
+lookup=${abs_top_builddir:-.}/tests/peers/dns_lookup
+[ -x "$lookup" ] || error "there is no $lookup; make builds it"
+PATH=$PATH:/usr/sbin:/sbin
+command -v dnsmasq >/dev/null 2>&1 || error "there is no dnsmasq; tests/peers/setup installs it"
+
+# A port that is free for TCP and UDP now. Nobody else on this machine uses it before dnsmasq has it, or dnsmasq says so and ends.
+free_port() {
+    "$python" - <<'PY'
+import socket
+while True:
+    tcp = socket.socket()
+    tcp.bind(("127.0.0.1", 0))
+    udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    try:
+        udp.bind(tcp.getsockname())
+    except OSError:
+        continue
+    print(tcp.getsockname()[1])
+    break
+PY
+}
+
+# names FILE LINE...: the configuration of a dnsmasq that knows these.
+names() {
+    names_file=$1
+    shift
+    cat >"$names_file" <<CONF
+keep-in-foreground
+port=$dns
+listen-address=127.0.0.1
+bind-interfaces
+no-resolv
+no-hosts
+no-poll
+pid-file=
+user=$(id -un)
+log-facility=-
+local=/test/
+CONF
+    for names_line in "$@"; do
+        printf '%s\n' "$names_line" >>"$names_file"
+    done
+}
+
+dnsmasq_is_up() {
+    grep -q ': started' "$work/dnsmasq.out" || is_gone "$dnsmasq"
+}
+
+run_dnsmasq() {
+    start dnsmasq dnsmasq --conf-file="$1"
+    dnsmasq=$started
+    wait_until 20 dnsmasq_is_up
+    is_gone "$dnsmasq" && error "dnsmasq ended: $(tail -n 2 "$work/dnsmasq.out")"
+    return 0
+}
+
+# ask ARGUMENT...: one lookup; what it said without the time in $said, its status in $status, the milliseconds in $took.
+ask() {
+    status=0
+    timeout -k 5 60 "$lookup" "$@" >"$work/out" 2>"$work/err" || status=$?
+    said=$(cat "$work/out" "$work/err" | sed 's/ in [0-9]* ms$//' | tr '\n' '|' | sed 's/|$//')
+    took=$(sed -n '$s/.* in \([0-9]*\) ms$/\1/p' "$work/out")
+    took=${took:-0}
+}
+
+# row WHAT QUESTION EXPECTED ARGUMENT...: a line of the table. EXPECTED is all that is said; a * stands for anything.
+row() {
+    row_what=$1 row_question=$2 row_expected=$3
+    shift 3
+    ask "$@"
+    printf '| %-34s | %-16s | %-88s | %5s ms |\n' "$row_what" "$row_question" "$said" "$took"
+    # shellcheck disable=SC2254 # a pattern is meant
+    case $said in
+    $row_expected) [ "$status" -eq 0 ] && ok "$row_what" || not_ok "$row_what" "status $status" ;;
+    *) not_ok "$row_what" "expected '$row_expected', got '$said'" ;;
+    esac
+}
+
+dns=$(free_port)
+serve wrong "$python" "$peers/dns_wrong.py"
+wrong=$port
+names "$work/one" host-record=both.test,127.0.0.1,::1 host-record=four.test,127.0.0.2 host-record=six.test,::1 \
+    host-record=app.search.test,127.0.0.3 \
+    cname=alias.test,both.test "server=/servfail.test/127.0.0.1#$wrong" txt-record=text.test,hello \
+    $(n=1; while [ $n -le 60 ]; do echo "host-record=many.test,10.0.0.$n"; n=$((n + 1)); done)
+run_dnsmasq "$work/one"
+at="--server 127.0.0.1:$dns"
+bad="--server 127.0.0.1:$wrong"
+conf="--resolv-conf $work/search.conf --port $dns"
+asked="asked 127.0.0.1:$dns"
+printf 'domain search.test\nsearch other.test search.test\nnameserver 127.0.0.1\n' >"$work/search.conf"
+printf 'nameserver 127.9.9.9\nnameserver 127.0.0.1\n' >"$work/two.conf"
+printf 'nameserver 127.0.0.1\nnameserver 127.0.0.1\n' >"$work/same.conf"
+printf '127.0.0.9 hosts.test\n::9 hosts.test\n' >"$work/hosts"
+
+export CARES_HOSTS="$work/hosts"
+
+printf '| %-34s | %-16s | %-88s | %8s |\n' "the name server" "question" "lull" "after"
+printf '| :--- | :--- | :--- | ---: |\n'
+# shellcheck disable=SC2086 # words are meant
+{
+    row "A and AAAA: in turn, IPv6 first" both.test "answer [[]::1]:80 127.0.0.1:80" $at both.test 80
+    row "A alone" four.test "answer 127.0.0.2:443" $at four.test 443
+    row "AAAA alone" six.test "answer [[]::1]:80" $at six.test 80
+    row "CNAME" alias.test "answer [[]::1]:80 127.0.0.1:80" $at alias.test 80
+    row "capitals and a last dot" Four.Test. "answer 127.0.0.2:80" $at Four.Test. 80
+    row "NXDOMAIN" none.test "failed: NXDOMAIN (c-ares: Domain name not found; $asked)" $at none.test 80
+    row "a name without addresses" text.test "failed: no A and no AAAA record (c-ares: *; $asked)" $at text.test 80
+    row "SERVFAIL, passed on by dnsmasq" servfail.test "failed: SERVFAIL (c-ares: *; $asked)" $at servfail.test 80
+    row "REFUSED: not its zone" x.example "failed: REFUSED (c-ares: *; $asked)" $at x.example 80
+    row "SERVFAIL" servfail.x "failed: SERVFAIL (c-ares: *; asked 127.0.0.1:$wrong)" $bad servfail.x 80
+    row "garbage" garbage.x "failed: * (c-ares: *; asked 127.0.0.1:$wrong)" $bad garbage.x 80
+    row "silent, limit 300 ms" mute.x "failed: no answer within 300 ms (asked 127.0.0.1:$wrong)" --limit 300 $bad mute.x 80
+    within "the limit is ours" 300 "$took" 2000
+    row "silent, given up after 100 ms" mute.x "cancelled" --cancel 100 $bad mute.x 80
+    row "nobody listens there" x.test "failed: no usable answer (c-ares: *; asked 127.0.0.1:1)" --server 127.0.0.1:1 x.test 80
+    row "truncated (60 A): again over TCP" many.test "answer 10.0.0.*:80 * 10.0.0.*:80" $at many.test 80
+    is "16 addresses are kept" 16 "$(printf '%s\n' "$said" | tr ' ' '\n' | grep -c '^10[.]0[.]0[.]')"
+    row "AAAA 400 ms late: A after 50 ms" slow6.x "so far 127.0.0.1:80|answer [[]::1]:80 127.0.0.1:80" $bad slow6.x 80
+    row "A 400 ms late: AAAA after 50 ms" slow4.x "so far [[]::1]:80|answer [[]::1]:80 127.0.0.1:80" $bad slow4.x 80
+    row "hosts file" hosts.test "answer [[]::9]:80 127.0.0.9:80" $at hosts.test 80
+    row "resolv.conf: its server" four.test "answer 127.0.0.2:80" $conf four.test 80
+    row "resolv.conf: search domain" app "answer 127.0.0.3:80" $conf app 80
+    row "one of two servers is dead" four.test "*answer 127.0.0.2:80" --resolv-conf "$work/two.conf" --port "$dns" four.test 80
+    row "both say REFUSED" x.example "failed: no usable answer (c-ares: *; asked *, *)" --resolv-conf "$work/same.conf" --port "$dns" x.example 80
+}
+finish
