@@ -96,3 +96,11 @@ AC_DEFUN([LULL_VERSION_SCRIPT], [
   ])
   AM_CONDITIONAL([HAVE_VERSION_SCRIPT], [test "x$lull_cv_version_script" = xyes])
 ])
+
+dnl LULL_ADAPTER(NAME, MODULE, PACKAGE): NAME_CFLAGS, NAME_LIBS and HAVE_NAME for the tests and examples of one adapter.
+AC_DEFUN([LULL_ADAPTER], [
+  PKG_CHECK_MODULES([$1], [$2], [lull_have=yes], [lull_have=no])
+  AS_IF([test "x$lull_have" = xno], [
+    AC_MSG_WARN([$2 was not found: the tests of its adapter are left out; on Debian: apt-get install $3])])
+  AM_CONDITIONAL([HAVE_$1], [test "x$lull_have" = xyes])
+])

@@ -20,3 +20,8 @@ pkginclude_HEADERS += \
 	include/lull/types.h \
 	include/lull/version.h \
 	include/lull/world.h
+
+# Header-only, and each includes the library that it adapts to: no part of lull.h, nor of liblull.
+adaptersdir = $(pkgincludedir)/adapters
+adapters_HEADERS += \
+	include/lull/adapters/libuv.h

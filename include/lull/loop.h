@@ -131,6 +131,13 @@ LULL_API int lull_loop_dispatch(struct lull_loop *loop);
  * lull_executor_turn. Driving thread. Since 0.1. */
 LULL_API int lull_loop_flush(struct lull_loop *loop);
 
+/**
+ * True in a child that was forked after the loop opened its descriptors, or after lull_loop_init. The kernel's side of them is
+ * the parent's: the child closes its copies, writes nothing and changes no registration. For verbs of a host's loop, which ask
+ * before they do. A load where the kernel helps. Any thread. Since 0.3.
+ */
+LULL_API bool lull_loop_is_forked(const struct lull_loop *loop);
+
 /** Its executor [borrow]. Since 0.1. */
 LULL_API struct lull_executor *lull_loop_executor(const struct lull_loop *loop);
 

@@ -77,7 +77,7 @@ void lull_watch_ready(struct lull_loop *loop, struct lull_watch *w, unsigned rea
 /* One round by the loop's own verb, as a code. */
 static int run_until(struct lull_loop *loop, struct lull_instant until)
 {
-    if (loop->ops->run_once == NULL || loop_is_forked(loop)) {
+    if (loop->ops->run_once == NULL || lull_loop_is_forked(loop)) {
         return LULL_RC_UNSUPPORTED;
     }
     if (lull_executor_in_context(loop->executor)) {
@@ -117,12 +117,12 @@ int lull_loop_dispatch(struct lull_loop *loop)
 
 int lull_loop_on_alarm(struct lull_loop *loop)
 {
-    return loop_is_forked(loop) ? LULL_RC_UNSUPPORTED : executor_turn_by_alarm(loop->executor);
+    return lull_loop_is_forked(loop) ? LULL_RC_UNSUPPORTED : executor_turn_by_alarm(loop->executor);
 }
 
 int lull_loop_flush(struct lull_loop *loop)
 {
-    return loop_is_forked(loop) ? LULL_RC_UNSUPPORTED : lull_executor_turn_now(loop->executor);
+    return lull_loop_is_forked(loop) ? LULL_RC_UNSUPPORTED : lull_executor_turn_now(loop->executor);
 }
 
 void lull_loop_stop(struct lull_loop *loop)

@@ -82,7 +82,7 @@ static int watch_fd(struct lull_loop *base, struct lull_watch *w, unsigned want)
         }
         w->host = NULL;
     }
-    if (loop_is_forked(base)) {
+    if (lull_loop_is_forked(base)) {
         w->want = want;
         return 0;
     }
@@ -123,7 +123,7 @@ static int set_alarm(struct lull_loop *base, struct lull_instant at)
         tell_host(loop);
         return 0;
     }
-    if (loop_is_forked(base)) {
+    if (lull_loop_is_forked(base)) {
         return 0;
     }
     err = open_fds(loop);
@@ -137,7 +137,7 @@ static void wake_up(struct lull_loop *base)
 {
     struct loop_epoll *loop = self(base);
 
-    if (!loop_is_forked(base)) {
+    if (!lull_loop_is_forked(base)) {
         loop_wake_set(&loop->wake);
     }
 }

@@ -43,7 +43,7 @@ void loop_fork_fini(struct lull_loop *loop)
     }
 }
 
-bool loop_is_forked(const struct lull_loop *loop)
+bool lull_loop_is_forked(const struct lull_loop *loop)
 {
     int owner = __atomic_load_n(&loop->owner_pid, __ATOMIC_ACQUIRE);
 

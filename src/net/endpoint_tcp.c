@@ -78,7 +78,7 @@ static enum io tcp_writev(struct endpoint *base, const struct io_piece *pieces, 
     int err;
 
     LULL_INVARIANT(!base->is_closed, "a write to a closed endpoint");
-    if (loop_is_forked(tcp_of(base)->loop)) {
+    if (lull_loop_is_forked(tcp_of(base)->loop)) {
         /* The connection is the parent's: not even a GOAWAY from here (RULINGS 27). */
         return endpoint_fail(base, "write", EPIPE);
     }

@@ -155,7 +155,7 @@ START_TEST(a_forked_child_that_frees_its_copy_leaves_the_parent_alone)
     if (child == 0) {
         struct io_piece goaway = {"GOAWAY", 6};
         size_t wrote = 0;
-        bool ok = loop_is_forked(world.loop) && lull_loop_run(world.loop) == LULL_RC_UNSUPPORTED &&
+        bool ok = lull_loop_is_forked(world.loop) && lull_loop_run(world.loop) == LULL_RC_UNSUPPORTED &&
                   lull_loop_run_once(world.loop, 0) == LULL_RC_UNSUPPORTED &&
                   lull_loop_dispatch(world.loop) == LULL_RC_UNSUPPORTED &&
                   lull_loop_flush(world.loop) == LULL_RC_UNSUPPORTED;
@@ -175,7 +175,7 @@ START_TEST(a_forked_child_that_frees_its_copy_leaves_the_parent_alone)
     ck_assert_int_eq(errno, EAGAIN);
     ck_assert_int_eq(lull_loop_run_once(world.loop, 0), LULL_OK);
     ck_assert_int_eq(peer.told, told);
-    ck_assert(!loop_is_forked(world.loop));
+    ck_assert(!lull_loop_is_forked(world.loop));
     net_exchange(&world, &peer, far_fd);
     net_close(&world, peer.endpoint);
     net_world_fini(&world);

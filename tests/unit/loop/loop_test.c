@@ -116,7 +116,7 @@ START_TEST(a_host_loop_has_an_executor_on_its_clock)
     ck_assert_ptr_nonnull(lull_loop_executor(&host.loop));
     ck_assert_ptr_eq(lull_executor_clock(lull_loop_executor(&host.loop)), &host.clock.base);
     ck_assert_ptr_eq(executor_loop(host.loop.executor), &host.loop);
-    ck_assert(!loop_is_forked(&host.loop));
+    ck_assert(!lull_loop_is_forked(&host.loop));
     ck_assert_int_eq(lull_loop_fd(&host.loop), -1);
     end();
 }

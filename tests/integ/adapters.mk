@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: MIT
+# The adapters on the real libraries: one list of scenarios, a host for each library. Included by local.mk.
+ADAPTER_SUPPORT = tests/integ/adapter_support.c tests/integ/adapter_support.h \
+	tests/integ/adapter_calls.c tests/integ/adapter_host.c tests/integ/adapter_ends.c
+
+if HAVE_LIBUV
+check_PROGRAMS += tests/integ/adapter_libuv_test
+tests_integ_adapter_libuv_test_SOURCES = tests/integ/adapter_libuv_test.c $(ADAPTER_SUPPORT)
+tests_integ_adapter_libuv_test_CPPFLAGS = $(AM_CPPFLAGS) $(LIBUV_CFLAGS)
+tests_integ_adapter_libuv_test_LDADD = $(UNIT_LIBS) $(LIBUV_LIBS)
+endif
