@@ -37,6 +37,7 @@ struct lull_task {
     struct lull_task *inbox_next;
     unsigned char queued;    /* in a local list; touched in context only */
     unsigned char submitted; /* in the inbox; atomic exchange */
+    unsigned char quiet;     /* the library's own, calls nobody back: lull_loop_flush runs it */
 };
 
 /** Makes a task of raw memory. Cannot fail. Since 0.1. */

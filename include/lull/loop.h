@@ -127,8 +127,11 @@ LULL_API int lull_loop_fd(struct lull_loop *loop);
  * 0.1. */
 LULL_API int lull_loop_dispatch(struct lull_loop *loop);
 
-/** Runs a turn now so that what was started outside a turn reaches the wire. @return as
- * lull_executor_turn. Driving thread. Since 0.1. */
+/**
+ * Puts what was started, sent or cancelled outside a turn on the wire, now. A quiet turn: it runs no callback of yours but trace
+ * hooks, reads nothing and judges no timer; all that waits for the next turn, which the loop is asked for.
+ * @return LULL_OK, LULL_RC_IN_TURN in a callback, LULL_RC_UNSUPPORTED in a forked child. Driving thread. Since 0.1.
+ */
 LULL_API int lull_loop_flush(struct lull_loop *loop);
 
 /**

@@ -102,6 +102,7 @@ static void set_up(struct lull_call *call, struct lull_channel *channel, struct 
     list_init(&call->in_calls);
     list_init(&call->in_queue);
     lull_task_init(&call->command_task, run_commands);
+    executor_task_set_quiet(&call->command_task);
     call_set_up_tasks(call);
     atomic_init(&call->commands, 0);
     call->stage = CALL_NEW;

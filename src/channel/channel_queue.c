@@ -200,6 +200,7 @@ void channel_queue_init(struct lull_channel *channel)
 {
     list_init(&channel->queue);
     lull_task_init(&channel->pump, run_pump);
+    executor_task_set_quiet(&channel->pump);
     lull_task_init(&channel->next_turn, run_next_turn);
 }
 

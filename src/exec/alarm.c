@@ -114,6 +114,21 @@ void executor_alarm_update(struct lull_executor *executor)
     }
 }
 
+void executor_alarm_after_quiet(struct lull_executor *executor)
+{
+    if (executor->loop == NULL) {
+        return;
+    }
+    const struct lull_instant at = timerq_earliest(&executor->timers);
+    executor->is_alarm_refused = false;
+    if (lull_instant_before(at, executor->alarm_at)) {
+        ask_alarm(executor, at);
+    }
+    if (executor->is_alarm_refused || executor_has_work(executor)) {
+        executor_ask_soon(executor);
+    }
+}
+
 void executor_ask_soon(struct lull_executor *executor)
 {
     struct lull_loop *loop = executor->loop;

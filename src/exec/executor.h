@@ -20,6 +20,19 @@ struct timerq;
 bool executor_enter(struct lull_executor *executor);
 void executor_leave(struct lull_executor *executor, bool had_to_enter);
 
+/* Marks a task that calls nobody back and posts what does: it runs in a quiet turn as well. After lull_task_init. */
+static inline void executor_task_set_quiet(struct lull_task *task)
+{
+    task->quiet = 1;
+}
+
+/*
+ * A quiet turn: the inbox, quiet tasks, flushes. No user code, no read, no timer, no free, and no clock unless a task asks for it:
+ * what was started outside a turn reaches the wire. The rest waits in its order for the next turn, which the loop is asked for.
+ * LULL_OK or LULL_RC_IN_TURN. For any thread that may drive.
+ */
+int executor_quiet_turn(struct lull_executor *executor);
+
 /* Queues for the phases of a turn. A task is in one queue at a time; posting one that is queued does nothing. */
 void executor_post_ready(struct lull_executor *executor, struct lull_task *task); /* ready endpoints: read phase; also legal outside a turn on the driving thread */
 void executor_post_flush(struct lull_executor *executor, struct lull_task *task); /* transports to flush, once each */

@@ -104,6 +104,9 @@ void executor_alarm_on_refused(struct lull_executor *executor);
 /* exec/alarm.c: the turn or the visit ends: asks for an alarm if the next instant moved earlier. */
 void executor_alarm_update(struct lull_executor *executor);
 
+/* exec/alarm.c: a quiet turn ends: an alarm as above, and a turn soon for the work that it left. */
+void executor_alarm_after_quiet(struct lull_executor *executor);
+
 /* exec/alarm.c: something was put in from the driving thread, outside the context. */
 void executor_ask_soon(struct lull_executor *executor);
 

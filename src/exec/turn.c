@@ -13,9 +13,9 @@
 
 /*
  * Everything that was submitted before this moment, whatever the budget: the commands are heard
- * before the timers. It is finite, for the inbox is taken once.
+ * before the timers. It is finite, for the inbox is taken once. In a quiet turn the others become local tasks.
  */
-static void run_inbox(struct lull_executor *executor)
+static void run_inbox(struct lull_executor *executor, bool is_quiet)
 {
     struct task_queue taken;
     task_queue_init(&taken);
@@ -26,7 +26,7 @@ static void run_inbox(struct lull_executor *executor)
         /* After this another thread may submit it again, and writes inbox_next. */
         inbox_release(task);
         /* One that is posted as well runs once, where it is queued. */
-        (void)task_queue_push(&taken, task);
+        (void)task_queue_push(is_quiet && task->quiet == 0 ? &executor->tasks : &taken, task);
         task = next;
     }
     while ((task = task_queue_pop(&taken)) != NULL) {
@@ -99,7 +99,7 @@ void executor_run_rest(struct lull_executor *executor)
 /* The phases; in context. */
 static void run_phases(struct lull_executor *executor)
 {
-    run_inbox(executor);
+    run_inbox(executor, false);
     run_snapshot(executor, &executor->ready);
     run_tasks(executor);
     run_due(executor);
@@ -119,6 +119,46 @@ static void run_claimed(struct lull_executor *executor, struct lull_instant now)
     refusal_settle(executor);
     executor_yield(executor);
 }
+
+/* ---- a quiet turn */
+
+/* The quiet ones among the local tasks and among those that they post; the others keep their order. */
+static void run_quiet_tasks(struct lull_executor *executor)
+{
+    struct task_queue others;
+    struct lull_task *task;
+    task_queue_init(&others);
+    while ((task = task_queue_pop(&executor->tasks)) != NULL) {
+        if (task->quiet == 0 || executor->budget_left == 0) {
+            (void)task_queue_push(&others, task);
+        } else {
+            executor->budget_left--;
+            executor->counters.posts++;
+            task->run(task, executor);
+        }
+    }
+    task_queue_move(&executor->tasks, &others);
+}
+
+int executor_quiet_turn(struct lull_executor *executor)
+{
+    const int rc = lull_executor_enter(executor);
+    if (rc != LULL_OK) {
+        return rc;
+    }
+    executor->counters.turns++;
+    executor->budget_left = executor->task_budget;
+    run_inbox(executor, true);
+    run_quiet_tasks(executor);
+    run_snapshot(executor, &executor->flushes);
+    run_quiet_tasks(executor); /* a stream that may go elsewhere after a write that failed */
+    run_snapshot(executor, &executor->flushes);
+    executor_alarm_after_quiet(executor);
+    executor_yield(executor);
+    return LULL_OK;
+}
+
+/* ---- who drives */
 
 int lull_executor_turn(struct lull_executor *executor, struct lull_instant now)
 {

@@ -122,7 +122,7 @@ int lull_loop_on_alarm(struct lull_loop *loop)
 
 int lull_loop_flush(struct lull_loop *loop)
 {
-    return lull_loop_is_forked(loop) ? LULL_RC_UNSUPPORTED : lull_executor_turn_now(loop->executor);
+    return lull_loop_is_forked(loop) ? LULL_RC_UNSUPPORTED : executor_quiet_turn(loop->executor);
 }
 
 void lull_loop_stop(struct lull_loop *loop)

@@ -17,6 +17,7 @@ check_PROGRAMS += \
 	tests/unit/channel/call_read_timeout_test \
 	tests/unit/channel/call_receive_test \
 	tests/unit/channel/call_refusal_test \
+	tests/unit/channel/call_flush_test \
 	tests/unit/channel/call_retry_test \
 	tests/unit/channel/call_send_test \
 	tests/unit/channel/call_start_test \
@@ -50,6 +51,7 @@ tests_unit_channel_call_read_timeout_cost_test_SOURCES = tests/unit/channel/call
 tests_unit_channel_call_read_timeout_test_SOURCES = tests/unit/channel/call_read_timeout_test.c $(TOLD_RIG)
 tests_unit_channel_call_receive_test_SOURCES = tests/unit/channel/call_receive_test.c $(TOLD_RIG)
 tests_unit_channel_call_refusal_test_SOURCES = tests/unit/channel/call_refusal_test.c $(TOLD_RIG)
+tests_unit_channel_call_flush_test_SOURCES = tests/unit/channel/call_flush_test.c $(TOLD_RIG)
 tests_unit_channel_call_retry_test_SOURCES = tests/unit/channel/call_retry_test.c $(CHANNEL_RIG)
 tests_unit_channel_call_send_test_SOURCES = tests/unit/channel/call_send_test.c $(TOLD_RIG)
 tests_unit_channel_call_start_test_SOURCES = tests/unit/channel/call_start_test.c $(TOLD_RIG)

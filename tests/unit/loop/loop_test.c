@@ -146,6 +146,8 @@ START_TEST(a_watch_that_is_ready_runs_in_the_next_turn)
     /* the host is told that a turn is due, once */
     ck_assert_int_eq(host.soons, 1);
     ck_assert_int_eq(lull_loop_flush(&host.loop), LULL_OK);
+    ck_assert_int_eq(n.runs, 0); /* a flush reads nothing */
+    ck_assert_int_eq(lull_executor_turn_now(host.loop.executor), LULL_OK);
     ck_assert_int_eq(n.runs, 1);
     end();
 }
