@@ -17,11 +17,12 @@
 
 void executor_set_loop(struct lull_executor *executor, struct lull_loop *loop)
 {
-    if (executor->loop != NULL && executor->alarm_at.ns != LULL_NEVER) {
-        /* A callback that comes later would reach an executor that is gone. */
+    if (executor->loop != NULL && executor->has_asked_alarm) {
+        /* A callback that comes later would reach an executor that is gone. One that is over here may be late there, or come twice. */
         (void)executor->loop->ops->alarm(executor->loop, lull_at(LULL_NEVER));
     }
     executor->loop = loop;
+    executor->has_asked_alarm = false;
     executor->alarm_at = lull_at(LULL_NEVER);
     executor->is_alarm_refused = false;
     atomic_store_explicit(&executor->is_soon_asked, false, memory_order_relaxed);
@@ -74,6 +75,7 @@ static void ask_alarm(struct lull_executor *executor, struct lull_instant at)
 {
     const struct lull_instant standing = executor->alarm_at;
     executor->counters.alarms++;
+    executor->has_asked_alarm = true;
     executor->is_asking_alarm = true;
     executor->is_alarm_lost = false;
     const int refused = executor->loop->ops->alarm(executor->loop, at);

@@ -62,7 +62,7 @@ struct lanes *executor_lanes(struct lull_executor *executor);
 uint64_t executor_turn_number(const struct lull_executor *executor);
 
 /*
- * The loop that alarms and wakes; NULL: driven by hand or by a fake clock, and an alarm that stands at the old loop is taken
+ * The loop that alarms and wakes; NULL: driven by hand or by a fake clock, and the alarm of a loop that was ever asked for one is taken
  * back with alarm(LULL_NEVER). After a turn, and when a leave moved the next instant earlier, loop->ops->alarm is called,
  * only then; when work is left it is called for the turn's own now. An alarm that fired is forgotten by
  * executor_on_alarm_gone, or by a turn at or after its instant: it may fire early, late, twice, or inside `alarm`. A refused

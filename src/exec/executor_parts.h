@@ -46,6 +46,7 @@ struct lull_executor {
 
     struct lull_loop *loop;       /* NULL: driven by hand */
     struct lull_instant alarm_at; /* the alarm that stands at the loop, LULL_NEVER: none */
+    bool has_asked_alarm;         /* the loop may have one, over here or not */
     bool is_asking_alarm;         /* inside loop->ops->alarm */
     bool is_alarm_lost;           /* it was used up before it returned */
     bool is_alarm_refused;        /* the last one asked for was refused */

@@ -14,3 +14,12 @@ tests_integ_net_stream_test_SOURCES = tests/integ/net_stream_test.c tests/integ/
 
 check_PROGRAMS += tests/integ/net_tcp_test
 tests_integ_net_tcp_test_SOURCES = tests/integ/net_tcp_test.c tests/integ/net_support.c tests/integ/net_support.h
+
+# The same scenarios, whoever drives.
+DRIVERS_SUPPORT = \
+	tests/support/driver.c tests/support/driver.h \
+	tests/support/hostile_alarm.c tests/support/hostile_alarm.h \
+	tests/support/poll_host.c tests/support/poll_host.h
+check_PROGRAMS += tests/integ/drivers_test
+tests_integ_drivers_test_SOURCES = tests/integ/drivers_test.c \
+	tests/integ/drivers_server.c tests/integ/drivers_server.h $(DRIVERS_SUPPORT)

@@ -5,6 +5,7 @@ SIM_LIFE = tests/sim/life.c tests/sim/life.h
 
 check_PROGRAMS += \
 	tests/sim/crowd_test \
+	tests/sim/hostile_alarm_test \
 	tests/sim/idle_test \
 	tests/sim/keepalive_test \
 	tests/sim/seed_test \
@@ -16,3 +17,5 @@ tests_sim_idle_test_SOURCES = tests/sim/idle_test.c $(SIM_LIFE)
 tests_sim_keepalive_test_SOURCES = tests/sim/keepalive_test.c $(SIM_LIFE)
 tests_sim_time_test_SOURCES = tests/sim/time_test.c $(SIM_LIFE)
 tests_sim_watch_hour_test_SOURCES = tests/sim/watch_hour_test.c tests/support/etcd_wire.c tests/support/etcd_wire.h $(SIM_LIFE)
+tests_sim_hostile_alarm_test_SOURCES = tests/sim/hostile_alarm_test.c \
+	tests/support/hostile_alarm.c tests/support/hostile_alarm.h $(SIM_LIFE)

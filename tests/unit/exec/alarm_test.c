@@ -324,6 +324,17 @@ START_TEST(freeing_takes_a_standing_alarm_back)
 }
 END_TEST
 
+/* RULINGS 18: fini reaches an alarm that is over here and still to come there. */
+START_TEST(an_alarm_that_is_late_is_taken_back_as_well)
+{
+    arm(0, 50);
+    turn_at(60); /* readiness, before the host delivers the alarm of 50 */
+    expect(1, 50);
+    executor_set_loop(rig.executor, NULL);
+    ck_assert_int_eq(loop.alarm_at.ns, LULL_NEVER);
+}
+END_TEST
+
 /* ---- wake and soon */
 
 START_TEST(a_submit_on_the_driving_thread_asks_soon_once_a_turn)
@@ -463,6 +474,7 @@ static Suite *alarm_suite(void)
     tcase_add_test(cases, work_left_by_a_turn_asks_for_an_alarm_now);
     tcase_add_test(cases, leaving_without_a_change_asks_for_nothing_and_reads_no_clock);
     tcase_add_test(cases, freeing_takes_a_standing_alarm_back);
+    tcase_add_test(cases, an_alarm_that_is_late_is_taken_back_as_well);
     tcase_add_test(cases, a_submit_on_the_driving_thread_asks_soon_once_a_turn);
     tcase_add_test(cases, a_loop_without_soon_is_woken_instead);
     tcase_add_test(cases, a_submit_in_context_asks_for_nothing_the_turns_end_will);

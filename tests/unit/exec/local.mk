@@ -6,6 +6,7 @@ check_PROGRAMS += \
 	tests/unit/exec/inbox_test \
 	tests/unit/exec/lane_oracle_test \
 	tests/unit/exec/lane_test \
+	tests/unit/exec/quiet_turn_test \
 	tests/unit/exec/refusal_test \
 	tests/unit/exec/rescheduler_oracle_test \
 	tests/unit/exec/rescheduler_test \
@@ -13,4 +14,4 @@ check_PROGRAMS += \
 	tests/unit/exec/timer_test \
 	tests/unit/exec/turn_test
 
-noinst_HEADERS += tests/unit/exec/fixture.h
+noinst_HEADERS += tests/unit/exec/fixture.h tests/unit/exec/step.h

@@ -4,66 +4,9 @@
 
 #include "lull/timer.h"
 #include "tests/unit/exec/fixture.h"
+#include "tests/unit/exec/step.h"
 
 static struct rig rig;
-static char said[256];
-
-static void say(const char *word)
-{
-    if (said[0] != 0) {
-        strcat(said, " ");
-    }
-    ck_assert_uint_lt(strlen(said) + strlen(word) + 2, sizeof(said));
-    strcat(said, word);
-}
-
-/* Says its word, then queues what follows from it. */
-struct step {
-    struct lull_task task;
-    const char *word;
-    struct step *posts;
-    struct step *posts_ready;
-    struct step *posts_flush;
-    struct step *posts_dead;
-    struct step *submits;
-    struct lull_timer *arms; /* for now */
-};
-
-static void run_step(struct lull_task *task, struct lull_executor *executor)
-{
-    struct step *step = (struct step *)(void *)task;
-    if (step->word[0] != 0) {
-        say(step->word);
-    }
-    if (step->posts != NULL) {
-        lull_executor_post(executor, &step->posts->task);
-    }
-    if (step->posts_ready != NULL) {
-        executor_post_ready(executor, &step->posts_ready->task);
-    }
-    if (step->posts_flush != NULL) {
-        executor_post_flush(executor, &step->posts_flush->task);
-    }
-    if (step->posts_dead != NULL) {
-        executor_post_dead(executor, &step->posts_dead->task);
-    }
-    if (step->submits != NULL) {
-        (void)lull_executor_submit(executor, &step->submits->task);
-    }
-    if (step->arms != NULL) {
-        lull_timer_arm(step->arms, lull_executor_now(executor));
-    }
-}
-
-static struct step step(const char *word)
-{
-    struct step s;
-    memset(&s, 0, sizeof(s));
-    lull_task_init(&s.task, run_step);
-    s.word = word;
-    return s;
-}
-
 struct word_timer {
     struct lull_timer timer;
     const char *word;
@@ -433,117 +376,6 @@ START_TEST(turns_are_numbered_from_one)
 }
 END_TEST
 
-/* ---- quiet turns */
-
-static void quiet_turn(void)
-{
-    ck_assert_int_eq(executor_quiet_turn(rig.executor), LULL_OK);
-}
-
-START_TEST(a_quiet_turn_runs_quiet_tasks_and_flushes_and_leaves_the_rest_in_order)
-{
-    struct step other1 = step("other1"), other2 = step("other2"), other3 = step("other3");
-    struct step quiet = step("quiet"), pump = step("pump"), flush = step("flush");
-    struct step ready = step("ready"), dead = step("dead");
-    executor_task_set_quiet(&quiet.task);
-    executor_task_set_quiet(&pump.task);
-    quiet.posts = &pump;
-    pump.posts = &other3;
-    pump.posts_flush = &flush;
-    flush.posts_dead = &dead;
-    rig_enter(&rig);
-    lull_executor_post(rig.executor, &other1.task);
-    executor_post_ready(rig.executor, &ready.task);
-    lull_timer_arm(&timers[0].timer, lull_at(0)); /* due */
-    rig_leave(&rig);
-    ck_assert(lull_executor_submit(rig.executor, &other2.task));
-    ck_assert(lull_executor_submit(rig.executor, &quiet.task));
-    quiet_turn();
-    ck_assert_str_eq(said, "quiet pump flush");
-    ck_assert_uint_eq(rig_counters(&rig).clock_reads, 0);
-    ck_assert(!is_quiet());
-    said[0] = 0;
-    turn_at(0);
-    ck_assert_str_eq(said, "ready other1 other2 other3 timer0 dead");
-    ck_assert(is_quiet());
-}
-END_TEST
-
-START_TEST(a_quiet_turn_asks_for_the_turn_that_it_owes_and_for_no_other)
-{
-    struct scripted_loop loop;
-    struct step quiet = step("quiet"), other = step("other");
-    scripted_init(&loop, &scripted_ops, rig.executor);
-    executor_task_set_quiet(&quiet.task);
-    ck_assert(lull_executor_submit(rig.executor, &quiet.task));
-    ck_assert_uint_eq(loop.soons, 1);
-    quiet_turn();
-    turn_at(0);
-    quiet_turn(); /* with nothing to do */
-    ck_assert_uint_eq(loop.soons, 1);
-    quiet.posts = &other;
-    quiet.arms = &timers[0].timer;
-    rig_enter(&rig);
-    (void)lull_executor_submit(rig.executor, &quiet.task);
-    rig_leave(&rig);
-    quiet_turn();
-    ck_assert_str_eq(said, "quiet quiet");
-    ck_assert_uint_eq(loop.soons, 2);
-    ck_assert_int_eq(loop.alarm_at.ns, 0);
-    turn_at(0);
-    ck_assert_str_eq(said, "quiet quiet other timer0");
-    executor_set_loop(rig.executor, NULL);
-}
-END_TEST
-
-START_TEST(a_quiet_turn_whose_alarm_is_refused_asks_for_a_turn_that_can_tell)
-{
-    struct scripted_loop loop;
-    struct step quiet = step("quiet");
-    executor_task_set_quiet(&quiet.task);
-    quiet.arms = &timers[0].timer;
-    ck_assert(lull_executor_submit(rig.executor, &quiet.task));
-    scripted_init(&loop, &scripted_ops, rig.executor);
-    loop.refuse_with = 12;
-    quiet_turn();
-    ck_assert_uint_eq(loop.alarms, 1);
-    ck_assert_uint_eq(loop.soons, 1);
-    ck_assert(executor_is_alarm_refused(rig.executor));
-    executor_set_loop(rig.executor, NULL);
-}
-END_TEST
-
-static void flush_inside(struct lull_task *task, struct lull_executor *executor)
-{
-    (void)task;
-    ck_assert_int_eq(executor_quiet_turn(executor), LULL_RC_IN_TURN);
-    say("refused");
-}
-
-START_TEST(a_quiet_turn_inside_a_turn_is_refused)
-{
-    struct lull_task task;
-    lull_task_init(&task, flush_inside);
-    ck_assert(lull_executor_submit(rig.executor, &task));
-    turn_at(0);
-    ck_assert_str_eq(said, "refused");
-}
-END_TEST
-
-START_TEST(a_quiet_task_that_posts_for_ever_does_not_hold_a_quiet_turn)
-{
-    struct step quiet = step("");
-    executor_task_set_quiet(&quiet.task);
-    quiet.posts = &quiet;
-    ck_assert(lull_executor_submit(rig.executor, &quiet.task));
-    quiet_turn();
-    ck_assert(!is_quiet());
-    rig_enter(&rig);
-    ck_assert(lull_executor_unpost(rig.executor, &quiet.task));
-    rig_leave(&rig);
-}
-END_TEST
-
 static Suite *turn_suite(void)
 {
     Suite *suite = suite_create("exec/turn");
@@ -567,11 +399,6 @@ static Suite *turn_suite(void)
     tcase_add_test(cases, commands_do_not_count_so_that_none_is_judged_late);
     tcase_add_test(cases, the_budget_is_an_option);
     tcase_add_test(cases, turns_are_numbered_from_one);
-    tcase_add_test(cases, a_quiet_turn_runs_quiet_tasks_and_flushes_and_leaves_the_rest_in_order);
-    tcase_add_test(cases, a_quiet_turn_asks_for_the_turn_that_it_owes_and_for_no_other);
-    tcase_add_test(cases, a_quiet_turn_whose_alarm_is_refused_asks_for_a_turn_that_can_tell);
-    tcase_add_test(cases, a_quiet_turn_inside_a_turn_is_refused);
-    tcase_add_test(cases, a_quiet_task_that_posts_for_ever_does_not_hold_a_quiet_turn);
     suite_add_tcase(suite, cases);
     return suite;
 }
