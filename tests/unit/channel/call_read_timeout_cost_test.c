@@ -2,6 +2,7 @@
 /*
  * src/channel/call_timeouts.c: what a read timeout costs, and whose it is (RULINGS 15, 17).
  */
+#include <pthread.h>
 #include <string.h>
 
 #include "channel/call.h"
@@ -150,6 +151,31 @@ START_TEST(a_drain_to_another_connection_keeps_it_too)
 }
 END_TEST
 
+static void *turn_elsewhere(void *arg)
+{
+    (void)arg;
+    (void)lull_executor_turn_now(rig.executor);
+    return NULL;
+}
+
+START_TEST(a_change_of_driving_thread_keeps_it)
+{
+    pthread_t thread;
+    (void)begin_stream(60 * S, 5 * S);
+    rig_advance_to(&rig, 3 * S);
+    const struct lull_counters before = rig_counters(&rig);
+    ck_assert_int_eq(pthread_create(&thread, NULL, turn_elsewhere, NULL), 0);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    rig_settle(&rig);
+    ck_assert_uint_eq(rig_counters(&rig).turns, before.turns + 1);
+    ck_assert_uint_eq(rig_counters(&rig).timer_arms, before.timer_arms);
+    ck_assert_uint_eq(rig_counters(&rig).timer_disarms, before.timer_disarms);
+    rig_advance_to(&rig, 100 * S);
+    expect_read_timeout(&a, 5 * S);
+    end();
+}
+END_TEST
+
 START_TEST(nothing_armed_pins_a_finished_call)
 {
     struct lull_recycler_stats stats;
@@ -218,6 +244,7 @@ static Suite *call_read_timeout_cost_suite(void)
     tcase_add_test(tcase, one_that_cannot_matter_costs_nothing);
     tcase_add_test(tcase, a_retry_keeps_the_entry_and_closes_the_window);
     tcase_add_test(tcase, a_drain_to_another_connection_keeps_it_too);
+    tcase_add_test(tcase, a_change_of_driving_thread_keeps_it);
     tcase_add_test(tcase, nothing_armed_pins_a_finished_call);
     tcase_add_test(tcase, a_byte_is_a_store_and_a_window_one_arm);
     tcase_add_test(tcase, a_steady_call_with_both_timeouts_does_no_timer_work);

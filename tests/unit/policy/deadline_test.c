@@ -226,6 +226,13 @@ START_TEST(firing_is_judged_in_the_ruled_order)
         {500, 1000, 100, 500, OPEN, DEADLINE_REARM, 600},
         {950, 1000, 100, 940, OPEN, DEADLINE_REARM, 1000},
         {950, NEVER, 100, 940, OPEN, DEADLINE_REARM, 1040},
+        /* the same before the clock's origin, and where sums saturate (RULINGS 1): never early */
+        {-500, -400, 100, -550, OPEN, DEADLINE_REARM, -450},
+        {-500, -400, 100, -600, OPEN, DEADLINE_READ_TIMEOUT, NEVER},
+        {-400, -400, 100, -450, OPEN, DEADLINE_REACHED, NEVER},
+        {INT64_MAX - 5, NEVER, 100, INT64_MAX - 10, OPEN, DEADLINE_NOTHING, NEVER},
+        {INT64_MAX - 5, NEVER, 100, 0, OPEN | PAUSED, DEADLINE_NOTHING, NEVER},
+        {INT64_MAX - 5, INT64_MAX - 1, 100, INT64_MAX - 10, OPEN, DEADLINE_REARM, INT64_MAX - 1},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct deadline d;
@@ -241,6 +248,47 @@ START_TEST(firing_is_judged_in_the_ruled_order)
         ck_assert_msg(step.next_at.ns == rows[i].next_at, "row %zu: next_at %lld", i,
                       (long long)step.next_at.ns);
     }
+}
+END_TEST
+
+/* RULINGS 16: one re-arm a fire at most, capped by a window (once it is open or paused) and by the deadline; all 16 mixtures of facts. */
+START_TEST(whatever_is_true_a_firing_rearms_once_and_within_its_caps)
+{
+    for (int i = 0; i < 16 * 40 * 40; i++) {
+        const int64_t now = i / 16 % 40 * 10, last_byte_at = now - i / 640 * 5;
+        struct deadline d;
+        deadline_init(&d, lull_at(0), lull_at(NEVER), 100);
+        d.deadline_at = lull_at(i % 3 == 0 ? NEVER : 250);
+        d.last_byte_at = lull_at(last_byte_at);
+        d.is_done = (i & DONE) != 0;
+        d.is_detached = (i & DETACHED) != 0;
+        d.is_paused = (i & PAUSED) != 0;
+        d.is_window_open = (i & OPEN) != 0;
+        const struct deadline_step step = deadline_on_timer(&d, lull_at(now));
+        if (step.action != DEADLINE_REARM) {
+            MUST_MSG(step.next_at.ns == NEVER, "mixture %d", i);
+            continue;
+        }
+        MUST_MSG((i & (DONE | DETACHED)) == 0 && step.next_at.ns > now, "mixture %d", i);
+        MUST_MSG(step.next_at.ns <= d.deadline_at.ns, "mixture %d", i);
+        MUST_MSG((i & (PAUSED | OPEN)) == 0 || step.next_at.ns <= now + 100, "mixture %d", i);
+    }
+}
+END_TEST
+
+/* RULINGS 14: it opens when the request is out, not with what comes before; each HEADERS or DATA opens a whole one again. */
+START_TEST(bytes_before_the_opening_do_not_open_it_and_later_ones_reopen_it)
+{
+    struct deadline d;
+    deadline_init(&d, lull_at(0), lull_at(1000), 100);
+    deadline_on_byte(&d, lull_at(10));
+    ck_assert_int_eq(deadline_on_timer(&d, lull_at(200)).next_at.ns, 1000);
+    ck_assert_int_eq(deadline_on_window_opened(&d, lull_at(210)).ns, 310);
+    deadline_on_byte(&d, lull_at(300));
+    ck_assert_int_eq(deadline_on_timer(&d, lull_at(310)).next_at.ns, 400);
+    deadline_on_byte(&d, lull_at(400)); /* earlier in the turn of the firing: it counts */
+    ck_assert_int_eq(deadline_on_timer(&d, lull_at(400)).next_at.ns, 500);
+    ck_assert_int_eq(deadline_on_timer(&d, lull_at(500)).action, DEADLINE_READ_TIMEOUT);
 }
 END_TEST
 
@@ -406,6 +454,8 @@ static Suite *deadline_suite(void)
     tcase_add_test(tc, window_that_cannot_matter_costs_no_early_entry);
     tcase_add_test(tc, what_is_left_is_read_and_never_negative);
     tcase_add_test(tc, firing_is_judged_in_the_ruled_order);
+    tcase_add_test(tc, whatever_is_true_a_firing_rearms_once_and_within_its_caps);
+    tcase_add_test(tc, bytes_before_the_opening_do_not_open_it_and_later_ones_reopen_it);
     tcase_add_test(tc, pause_held_through_ten_windows_is_reported_once);
     tcase_add_test(tc, resume_starts_a_whole_window_and_leaves_the_last_byte_alone);
     tcase_add_test(tc, opening_in_time_needs_no_arm_and_a_late_one_names_its_instant);
