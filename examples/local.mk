@@ -17,3 +17,7 @@ examples_fake_clock_test_LDADD = liblull.la $(CHECK_LIBS)
 check_PROGRAMS += examples/bring_your_own_transport
 examples_bring_your_own_transport_SOURCES = examples/bring_your_own_transport.c
 examples_bring_your_own_transport_LDADD = liblull.la
+
+check_PROGRAMS += examples/bring_your_own_loop
+examples_bring_your_own_loop_SOURCES = examples/bring_your_own_loop.c
+examples_bring_your_own_loop_LDADD = liblull.la
