@@ -24,4 +24,6 @@ pkginclude_HEADERS += \
 # Header-only, and each includes the library that it adapts to: no part of lull.h, nor of liblull.
 adaptersdir = $(pkgincludedir)/adapters
 adapters_HEADERS += \
+	include/lull/adapters/glib.h \
+	include/lull/adapters/libevent.h \
 	include/lull/adapters/libuv.h

@@ -181,7 +181,7 @@ END_TEST
 static void ping_often(struct lull_channel_options *options)
 {
     options->keepalive_time_ns = 30 * LULL_MS;
-    options->keepalive_timeout_ns = 60 * LULL_MS;
+    options->keepalive_timeout_ns = LULL_SECOND;
 }
 
 static bool was_pinged_thrice(void)

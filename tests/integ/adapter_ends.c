@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Who may end what from where, on a host's loop: channels, calls, the loop itself; in callbacks, outside, in a forked child. */
-#include <poll.h>
-#include <string.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -184,6 +183,52 @@ START_TEST(everything_may_be_ended_in_a_callback_of_the_host)
 }
 END_TEST
 
+/* ---- memory */
+
+static unsigned blocks;
+
+static void *count_alloc(void *ctx, size_t size)
+{
+    (void)ctx;
+    blocks++;
+    return malloc(size);
+}
+
+static void *count_resize(void *ctx, void *memory, size_t size)
+{
+    (void)ctx;
+    blocks += memory == NULL;
+    return realloc(memory, size);
+}
+
+static void count_release(void *ctx, void *memory)
+{
+    (void)ctx;
+    blocks -= memory != NULL;
+    free(memory);
+}
+
+START_TEST(its_memory_is_the_executors)
+{
+    const struct lull_allocator allocator = {count_alloc, count_resize, count_release, NULL};
+    struct lull_executor_options options;
+    struct lull_loop *made = NULL;
+
+    blocks = 0;
+    host->open();
+    lull_executor_options_init(&options);
+    options.size = 1;
+    ck_assert_int_eq(host->make(&options, &made), LULL_RC_INVALID);
+    lull_executor_options_init(&options);
+    options.allocator = &allocator;
+    ck_assert_int_eq(host->make(&options, &made), LULL_OK);
+    ck_assert_uint_ge(blocks, 2);
+    host->drop(made);
+    host->close();
+    ck_assert_uint_eq(blocks, 0);
+}
+END_TEST
+
 /* ---- several on one host */
 
 static unsigned of_second;
@@ -311,6 +356,7 @@ void adapter_add_ends(TCase *cases)
     tcase_add_test(cases, everything_may_be_ended_when_a_ping_is_answered);
     tcase_add_test(cases, everything_may_be_ended_when_a_unary_call_is_done);
     tcase_add_test(cases, everything_may_be_ended_in_a_callback_of_the_host);
+    tcase_add_test(cases, its_memory_is_the_executors);
     tcase_add_test(cases, two_channels_share_a_loop_and_one_goes_first);
     tcase_add_test(cases, two_loops_share_a_host_and_one_goes_first);
     tcase_add_test(cases, a_forked_child_ends_its_copy_and_the_parents_stream_goes_on);

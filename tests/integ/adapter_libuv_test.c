@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* include/lull/adapters/libuv.h on libuv: the scenarios of adapter_support.h, and what is libuv's own. */
-#include <string.h>
-
 #include <lull/adapters/libuv.h>
 
 #include "tests/integ/adapter_support.h"
@@ -146,51 +144,6 @@ START_TEST(a_call_may_be_started_in_any_phase)
 }
 END_TEST
 
-static unsigned blocks;
-
-static void *count_alloc(void *ctx, size_t size)
-{
-    (void)ctx;
-    blocks++;
-    return malloc(size);
-}
-
-static void *count_resize(void *ctx, void *memory, size_t size)
-{
-    (void)ctx;
-    blocks += memory == NULL;
-    return realloc(memory, size);
-}
-
-static void count_release(void *ctx, void *memory)
-{
-    (void)ctx;
-    blocks -= memory != NULL;
-    free(memory);
-}
-
-START_TEST(its_memory_is_the_executors)
-{
-    const struct lull_allocator allocator = {count_alloc, count_resize, count_release, NULL};
-    struct lull_executor_options options;
-    struct lull_loop *made = NULL;
-
-    blocks = 0;
-    open_host();
-    lull_executor_options_init(&options);
-    options.size = 1;
-    ck_assert_int_eq(lull_uv_new(&uv, &options, &made), LULL_RC_INVALID);
-    lull_executor_options_init(&options);
-    options.allocator = &allocator;
-    ck_assert_int_eq(lull_uv_new(&uv, &options, &made), LULL_OK);
-    ck_assert_uint_ge(blocks, 2);
-    lull_uv_free(made);
-    ck_assert_uint_ge(blocks, 1); /* libuv still has the handles */
-    close_host();
-    ck_assert_uint_eq(blocks, 0);
-}
-END_TEST
-
 static Suite *adapter_libuv_suite(void)
 {
     Suite *suite = adapter_suite(&libuv);
@@ -200,7 +153,6 @@ static Suite *adapter_libuv_suite(void)
     tcase_add_test(cases, uv_run_returns_when_nothing_is_under_way);
     tcase_add_test(cases, uv_run_stays_for_a_call_and_goes_with_the_channel);
     tcase_add_test(cases, a_call_may_be_started_in_any_phase);
-    tcase_add_test(cases, its_memory_is_the_executors);
     suite_add_tcase(suite, cases);
     return suite;
 }

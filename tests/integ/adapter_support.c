@@ -212,7 +212,7 @@ void run_until(bool (*holds)(void))
     const struct lull_instant give_up_at = lull_instant_add(now(), PATIENCE_NS);
 
     while (!holds() && lull_instant_before(now(), give_up_at)) {
-        host->round(LULL_SECOND);
+        host->round(10 * LULL_SECOND);
     }
     ck_assert_msg(holds(), "the condition did not hold in time");
 }
@@ -303,17 +303,20 @@ bool is_closed(void)
 Suite *adapter_suite(const struct adapter *adapter)
 {
     Suite *suite = suite_create(adapter->name);
-    TCase *calls = tcase_create("calls"), *of_host = tcase_create("host"), *ends = tcase_create("ends");
+    TCase *calls = tcase_create("calls"), *of_host = tcase_create("host"), *fds = tcase_create("fds"), *ends = tcase_create("ends");
 
     host = adapter;
     tcase_set_timeout(calls, 120);
     tcase_set_timeout(of_host, 120);
+    tcase_set_timeout(fds, 120);
     tcase_set_timeout(ends, 120);
     adapter_add_calls(calls);
     adapter_add_host(of_host);
+    adapter_add_fds(fds);
     adapter_add_ends(ends);
     suite_add_tcase(suite, calls);
     suite_add_tcase(suite, of_host);
+    suite_add_tcase(suite, fds);
     suite_add_tcase(suite, ends);
     return suite;
 }

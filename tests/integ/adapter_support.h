@@ -40,6 +40,7 @@ struct adapter {
 Suite *adapter_suite(const struct adapter *adapter);
 void adapter_add_calls(TCase *cases); /* adapter_calls.c: what a call can go through */
 void adapter_add_host(TCase *cases);  /* adapter_host.c: sleep, wake, alarms, the host's own callbacks */
+void adapter_add_fds(TCase *cases);   /* adapter_fds.c: descriptors that come, go, and are wanting */
 void adapter_add_ends(TCase *cases);  /* adapter_ends.c: who may end what from where */
 
 /* ---- what the scenarios share; a test has its host's loop open */

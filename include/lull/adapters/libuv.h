@@ -405,8 +405,8 @@ static inline void lull_uv_end_(struct lull_uv *self)
 
 /**
  * Frees it as lull_loop_fini does: channels and servers on it must be gone (asserted). libuv closes its handles in the next round,
- * so run `host` once more before uv_loop_close, as after any uv_close. In a callback of lull's it happens at the end of the turn.
- * In a child that was forked nothing of `host` is touched.
+ * so run `host` once more before uv_loop_close, as after any uv_close. In a callback of lull's it happens at the end of the turn;
+ * not so when lull_loop_run runs it: stop that, and free it then. In a child that was forked nothing of `host` is touched.
  * @param loop [own, nullable] of lull_uv_new. The thread that runs `host`, callbacks included. Since 0.3.
  */
 static inline void lull_uv_free(struct lull_loop *loop)
