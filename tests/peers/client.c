@@ -34,7 +34,8 @@ void client_open(struct client *client, const char *variable)
 {
     struct lull_error error;
     const char *target = getenv(variable);
-    ck_assert_msg(target != NULL, "%s is not set: the script beside this program starts it", variable);
+    ck_assert_msg(target != NULL, "%s is not set: the script beside this program starts it",
+                  variable);
     int rc = lull_channel_new(target, &client->options, &client->channel, &error);
     ck_assert_msg(rc == LULL_OK, "%s", error.text);
 }
@@ -98,14 +99,16 @@ static void on_answer(struct lull_call *call, const struct lull_unary_result *re
     answer->bytes[answer->len] = '\0';
 }
 
-void client_ask(const struct client *client, const char *method, const void *bytes, size_t len, struct answer *answer)
+void client_ask(const struct client *client, const char *method, const void *bytes, size_t len,
+                struct answer *answer)
 {
     struct lull_call_options options;
     struct lull_error error;
     memset(answer, 0, sizeof(*answer));
     lull_call_options_init(&options, method);
     options.timeout_ns = CLIENT_LIMIT_NS;
-    int rc = lull_call_unary(client->channel, &options, lull_slice_static(bytes, len), on_answer, answer, NULL, &error);
+    int rc = lull_call_unary(client->channel, &options, lull_slice_static(bytes, len), on_answer,
+                             answer, NULL, &error);
     ck_assert_msg(rc == LULL_OK, "%s", error.text);
     client_drive_until(client, &answer->count, 1);
 }
@@ -142,7 +145,8 @@ static void on_writable(struct lull_call *call, void *ctx)
     }
 }
 
-static void on_closed(struct lull_call *call, const struct lull_status *status, const struct lull_metadata *trailers, void *ctx)
+static void on_closed(struct lull_call *call, const struct lull_status *status,
+                      const struct lull_metadata *trailers, void *ctx)
 {
     struct stream *stream = ctx;
     size_t len = 0;
@@ -158,18 +162,21 @@ static void on_closed(struct lull_call *call, const struct lull_status *status, 
     for (size_t i = 0; i < trailers->count && len < sizeof(stream->trailers); i++) {
         const struct lull_metadatum *item = &trailers->items[i];
         if (item->key_len > 2 && memcmp(item->key, "x-", 2) == 0) {
-            len += (size_t)snprintf(stream->trailers + len, sizeof(stream->trailers) - len, "%.*s=%.*s ",
-                                    (int)item->key_len, item->key, (int)item->value_len, (const char *)item->value);
+            len += (size_t)snprintf(stream->trailers + len, sizeof(stream->trailers) - len,
+                                    "%.*s=%.*s ", (int)item->key_len, item->key,
+                                    (int)item->value_len, (const char *)item->value);
         }
     }
 }
 
-void stream_start(struct stream *stream, const struct client *client, const char *method, int64_t timeout_ns)
+void stream_start(struct stream *stream, const struct client *client, const char *method,
+                  int64_t timeout_ns)
 {
     struct lull_call_options options;
     struct lull_call_handler handler;
     struct lull_error error;
-    struct stream fresh = {.on_message = stream->on_message, .on_writable = stream->on_writable, .ctx = stream->ctx};
+    struct stream fresh = {
+        .on_message = stream->on_message, .on_writable = stream->on_writable, .ctx = stream->ctx};
     *stream = fresh;
     lull_call_options_init(&options, method);
     options.timeout_ns = timeout_ns;
@@ -188,6 +195,6 @@ void stream_end(struct stream *stream, const struct client *client, enum lull_co
     lull_call_unref(stream->call);
     stream->call = NULL;
     ck_assert_uint_eq(stream->closed, 1);
-    ck_assert_msg(stream->code == code, "%s, expected %s: %s", lull_code_name((int)stream->code), lull_code_name((int)code),
-                  stream->line);
+    ck_assert_msg(stream->code == code, "%s, expected %s: %s", lull_code_name((int)stream->code),
+                  lull_code_name((int)code), stream->line);
 }

@@ -45,7 +45,8 @@ struct answer {
 };
 
 /* One unary call and its end. */
-void client_ask(const struct client *client, const char *method, const void *bytes, size_t len, struct answer *answer);
+void client_ask(const struct client *client, const char *method, const void *bytes, size_t len,
+                struct answer *answer);
 
 struct stream {
     struct lull_call *call;
@@ -61,7 +62,8 @@ struct stream {
 };
 
 /* Starts it; on_message, on_writable and ctx are set before, the rest is cleared. */
-void stream_start(struct stream *stream, const struct client *client, const char *method, int64_t timeout_ns);
+void stream_start(struct stream *stream, const struct client *client, const char *method,
+                  int64_t timeout_ns);
 /* Waits for its end, gives the handle back and looks at how it ended. */
 void stream_end(struct stream *stream, const struct client *client, enum lull_code code);
 

@@ -34,7 +34,8 @@ static void tear_down(void)
 
 /* ---- what is asked */
 
-static void ask(const struct client *client, const char *method, const struct etcd_message *request, struct answer *answer)
+static void ask(const struct client *client, const char *method, const struct etcd_message *request,
+                struct answer *answer)
 {
     ck_assert(!request->is_cut);
     client_ask(client, method, request->bytes, request->len, answer);
@@ -152,7 +153,9 @@ START_TEST(a_watch_sees_three_puts_and_lives_through_half_a_minute_of_silence)
 
     watch_cancel(&watch);
     ck_assert_int_eq(lull_call_half_close(watch.stream.call), LULL_OK);
-    lull_call_cancel(watch.stream.call); /* etcd 3.4 keeps a half-closed Watch open; its own client ends it so, too */
+    lull_call_cancel(
+        watch.stream
+            .call); /* etcd 3.4 keeps a half-closed Watch open; its own client ends it so, too */
     stream_end(&watch.stream, &watcher, LULL_CODE_CANCELLED);
     /* Not struck for its pings: one connection, the time as it was. */
     stats = client_stats(&watcher);

@@ -76,6 +76,7 @@ struct talk {
     /* in */
     unsigned in_order;
     bool has_bye;
+    bool has_verdict; /* of a server that took our messages: all in order */
     bool has_wrong;
     unsigned cancel_after; /* so many messages; 0: never */
 };
@@ -157,7 +158,8 @@ static void talk_end(struct talk *talk, enum lull_code code, const char *text, c
 /* A method that takes one message and sends many. */
 static void talk_ask(struct talk *talk, const char *request)
 {
-    ck_assert_int_eq(lull_call_send(talk->stream.call, lull_slice_static(request, strlen(request))), LULL_OK);
+    ck_assert_int_eq(lull_call_send(talk->stream.call, lull_slice_static(request, strlen(request))),
+                     LULL_OK);
     ck_assert_int_eq(lull_call_half_close(talk->stream.call), LULL_OK);
 }
 
@@ -193,15 +195,10 @@ static void expect_echo(void)
 
 /* ---- a thousand messages */
 
-static bool is_count_in_order(struct stream *stream)
-{
-    return ((struct talk *)stream->ctx)->has_bye;
-}
-
-static void on_count(struct stream *stream, struct lull_slice message)
+static void on_verdict(struct stream *stream, struct lull_slice message)
 {
     struct talk *talk = stream->ctx;
-    talk->has_bye = is_text(message, "1000 in order");
+    talk->has_verdict = is_text(message, "1000 in order");
 }
 
 static void start_collecting(struct talk *talk, const char *method)
@@ -209,7 +206,7 @@ static void start_collecting(struct talk *talk, const char *method)
     talk->to_send = MESSAGES;
     talk->half_closes = true;
     talk_start(talk, method, CLIENT_LIMIT_NS);
-    talk->stream.on_message = on_count;
+    talk->stream.on_message = on_verdict;
     send_on(talk);
 }
 
@@ -221,7 +218,7 @@ START_TEST(a_client_stream_of_a_thousand_messages_arrives_in_order)
     talk_end(&talk, LULL_CODE_OK, "", "x-count=1000 ");
     ck_assert_uint_eq(talk.sent, MESSAGES);
     ck_assert_uint_eq(talk.stream.messages, 1);
-    ck_assert(is_count_in_order(&talk.stream));
+    ck_assert(talk.has_verdict);
     ck_assert_uint_eq(talk.writables, talk.refusals);
 }
 END_TEST
@@ -316,7 +313,7 @@ START_TEST(a_server_that_does_not_read_holds_our_sending_back)
     client_ask(&client, "/lull.test.Peer/Go", "", 0, &answer); /* the connection is not blocked */
     ck_assert_int_eq(answer.code, LULL_CODE_OK);
     talk_end(&talk, LULL_CODE_OK, "", "x-count=1000 ");
-    ck_assert(is_count_in_order(&talk.stream));
+    ck_assert(talk.has_verdict);
     ck_assert_uint_ge(talk.writables, 1);
 }
 END_TEST
@@ -330,7 +327,8 @@ START_TEST(a_pause_of_ours_holds_the_server_back)
     client_drive_for(&client, 300 * LULL_MS);
     int64_t yielded = stat("yielded");
     ck_assert_int_ge(yielded, 1);
-    ck_assert_int_lt(yielded, MESSAGES / 2); /* 256 KiB of three million bytes, and what it keeps itself */
+    ck_assert_int_lt(yielded,
+                     MESSAGES / 2); /* 256 KiB of three million bytes, and what it keeps itself */
     client_drive_for(&client, 200 * LULL_MS);
     ck_assert_int_eq(stat("yielded"), yielded);
     ck_assert_uint_eq(talk.stream.messages, 0);

@@ -35,7 +35,8 @@ static void say_watch_response(struct buf *to, const struct etcd_watch_response 
 
 static void put_at(size_t step, int64_t at_ns, int64_t revision, const char *value)
 {
-    struct etcd_watch_response response = {.revision = revision, .watch_id = WATCH_ID, .events = 1, .puts = 1};
+    struct etcd_watch_response response = {
+        .revision = revision, .watch_id = WATCH_ID, .events = 1, .puts = 1};
     struct etcd_kv *kv = &response.kv[0];
     (void)snprintf(kv->key, sizeof(kv->key), "lull/watched");
     (void)snprintf(kv->value, sizeof(kv->value), "%s", value);
@@ -49,8 +50,10 @@ static void put_at(size_t step, int64_t at_ns, int64_t revision, const char *val
 /* A watch on request; puts after 1 s, after an hour of silence, and a second later; the watch cancelled on request. */
 static void etcd_begin(void)
 {
-    static const struct etcd_watch_response created = {.revision = 10, .watch_id = WATCH_ID, .is_created = true};
-    static const struct etcd_watch_response canceled = {.revision = 13, .watch_id = WATCH_ID, .is_canceled = true};
+    static const struct etcd_watch_response created = {
+        .revision = 10, .watch_id = WATCH_ID, .is_created = true};
+    static const struct etcd_watch_response canceled = {
+        .revision = 13, .watch_id = WATCH_ID, .is_canceled = true};
     memset(script, 0, sizeof(script));
     for (size_t i = 0; i < STEPS; i++) {
         buf_init(&said[i], NULL, 0);
@@ -135,7 +138,8 @@ static void begin(int64_t keepalive_time_ns)
     lull_call_handler_init(&handler);
     handler.on_message = on_message;
     handler.on_closed = on_closed;
-    ck_assert_int_eq(lull_call_start(life.channel, &options, &handler, NULL, &watch.call, NULL), LULL_OK);
+    ck_assert_int_eq(lull_call_start(life.channel, &options, &handler, NULL, &watch.call, NULL),
+                     LULL_OK);
     etcd_write_watch_create(&create, "lull/watched");
     send_message(&create);
     ck_assert_uint_eq(watch.messages, 1);
@@ -168,9 +172,11 @@ static void expect_put(unsigned messages, int64_t at_ns, int64_t revision, const
 static void expect_ping(unsigned n, int64_t at_ns)
 {
     life_at(&life, at_ns - 1);
-    ck_assert_msg(life.peer.pings == n - 1, "%u pings before %lld ms", life.peer.pings, (long long)(at_ns / LULL_MS));
+    ck_assert_msg(life.peer.pings == n - 1, "%u pings before %lld ms", life.peer.pings,
+                  (long long)(at_ns / LULL_MS));
     sim_advance(&life.sim, 1);
-    ck_assert_msg(life.peer.pings == n, "%u pings at %lld ms", life.peer.pings, (long long)(at_ns / LULL_MS));
+    ck_assert_msg(life.peer.pings == n, "%u pings at %lld ms", life.peer.pings,
+                  (long long)(at_ns / LULL_MS));
     ck_assert_int_eq(life.peer.ping_ns, at_ns);
     /* The stream is the channel's activity, whatever is silent. */
     ck_assert_int_eq(life_state(&life), LULL_STATE_READY);
@@ -197,7 +203,8 @@ START_TEST(a_watch_lives_through_an_hour_of_silence_and_idle_mode_waits_for_its_
     life_at(&life, S(1));
     expect_put(2, S(1), 11, "one");
 
-    for (int64_t due_ns = S(11); due_ns < S(3606); due_ns += S(10)) { /* 10 s from the last byte read: the put, then each ack */
+    for (int64_t due_ns = S(11); due_ns < S(3606);
+         due_ns += S(10)) { /* 10 s from the last byte read: the put, then each ack */
         expect_ping(++n, due_ns);
     }
     ck_assert_uint_eq(n, 360);
@@ -278,7 +285,8 @@ static Suite *watch_hour_suite(void)
     Suite *suite = suite_create("sim/watch_hour");
     TCase *t = tcase_create("watch");
     tcase_add_test(t, a_watch_lives_through_an_hour_of_silence_and_idle_mode_waits_for_its_end);
-    tcase_add_test(t, a_watch_whose_etcd_dies_in_the_silence_is_told_and_idle_mode_counts_from_there);
+    tcase_add_test(t,
+                   a_watch_whose_etcd_dies_in_the_silence_is_told_and_idle_mode_counts_from_there);
     tcase_add_test(t, without_keepalive_the_hour_costs_nothing);
     suite_add_tcase(suite, t);
     return suite;

@@ -54,7 +54,8 @@ void etcd_write_lease_keepalive(struct etcd_message *to, int64_t id);
 void etcd_write_watch_response(struct etcd_message *to, const struct etcd_watch_response *from);
 
 /* False: that is no such message. */
-bool etcd_read_revision(const uint8_t *bytes, size_t len, int64_t *revision); /* of any response's header */
+bool etcd_read_revision(const uint8_t *bytes, size_t len,
+                        int64_t *revision); /* of any response's header */
 bool etcd_read_watch_response(const uint8_t *bytes, size_t len, struct etcd_watch_response *out);
 bool etcd_read_lease(const uint8_t *bytes, size_t len, struct etcd_lease *out);
 
