@@ -72,7 +72,7 @@ openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 
     -keyout "$work/key.pem" -out "$work/cert.pem" 2>"$work/openssl.err" || error "openssl makes no certificate"
 serve tls "$python" "$peers/wrong_server.py" tls "$work/cert.pem" "$work/key.pem"
 call --deadline 10s --data-hex '' "127.0.0.1:$port" /pkg.Service/Method
-row "port that speaks TLS" 14 "lull: UNAVAILABLE" "127.0.0.1:$port" closed SETTINGS
+row "port that speaks TLS" 14 "lull: UNAVAILABLE" "127.0.0.1:$port" closed SETTINGS "a TLS port?"
 stop "$started"
 
 echo
