@@ -5,13 +5,13 @@
  * fires early, lateness is the host's, each call ends once, a refused alarm fails exactly those who had counted on it, and no alarm is
  * left at the end.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "exec/executor.h"
 #include "tests/sim/life.h"
 #include "tests/support/check_main.h"
 #include "tests/support/hostile_alarm.h"
+#include "tests/support/rounds.h"
 
 #define CALLS     40
 #define BITES_MAX 400
@@ -190,7 +190,7 @@ static void check_all(unsigned ways)
 START_TEST(every_mixture_of_hostilities_ends_each_call_once_and_in_time)
 {
     const unsigned ways = (unsigned)_i;
-    const unsigned seeds = getenv("LULL_TEST_FEWER") != NULL ? 1 : SEEDS;
+    const unsigned seeds = test_rounds(SEEDS, 5);
     ok = expired = refused = 0;
     for (unsigned n = 0; n < seeds; n++) {
         const uint64_t seed = (uint64_t)ways * SEEDS + n + 1;
