@@ -4,6 +4,7 @@
 # qa.sh JOB: one build of its own in build-qa-JOB, warnings as errors, and the tests that belong to it.
 #
 #   gcc clang asan ubsan tsan nopool    unit and sim tests
+#   asserting                           the same with recyclers in the asserting mode
 #   valgrind                            unit tests under memcheck, with fewer rounds where a test has very many
 #   distcheck                           the release archive, built, tested, installed and removed again
 #   lint                                shellcheck on the scripts
@@ -55,12 +56,12 @@ format() {
 }
 
 case $job in
-gcc | clang | asan | ubsan | tsan | nopool | valgrind | distcheck | lint | format)
+gcc | clang | asan | ubsan | tsan | nopool | asserting | valgrind | distcheck | lint | format)
     trap finish EXIT
     trap 'exit 1' HUP INT TERM
     ;;
 *)
-    echo "usage: qa.sh gcc|clang|asan|ubsan|tsan|nopool|valgrind|distcheck|lint|format" >&2
+    echo "usage: qa.sh gcc|clang|asan|ubsan|tsan|nopool|asserting|valgrind|distcheck|lint|format" >&2
     exit 2
     ;;
 esac
@@ -89,6 +90,10 @@ tsan)
     ;;
 nopool)
     configure --disable-pool
+    run check-unit-sim
+    ;;
+asserting)
+    configure --enable-asserting-pool
     run check-unit-sim
     ;;
 valgrind)

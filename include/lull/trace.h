@@ -26,10 +26,11 @@ struct lull_counters {
     uint64_t submits;       /**< nodes taken from the inbox */
     uint64_t clock_reads;   /**< reads of the monotonic hand */
     uint64_t
-        allocations; /**< blocks asked of the allocator by the executor's parts, recyclers and, for each
-                        call still, nghttp2 */
-    uint64_t pool_claims; /**< objects claimed from recyclers */
-    uint64_t pool_misses; /**< claims that had to go to the allocator */
+        allocations; /**< blocks asked of the allocator, resizes included: by the executor, by
+                        everything on it, nghttp2 included, and by recyclers for a claim that found
+                        none kept */
+    uint64_t pool_claims; /**< objects claimed from recyclers; of these, nghttp2's blocks up to 512 bytes */
+    uint64_t pool_misses; /**< claims that had to go to the allocator: all of them with --disable-pool */
     uint64_t syscalls;    /**< system calls made by net/ and loop/ */
     uint64_t reads;       /**< of these, reads from sockets */
     uint64_t writes;      /**< of these, writes to sockets */

@@ -10,7 +10,9 @@ liblull_core_la_SOURCES += \
 	src/base/percent.c src/base/percent.h \
 	src/base/random.c src/base/random.h \
 	src/base/rc.c src/base/rc.h \
-	src/base/recycler.c \
+	src/base/recycler.c src/base/recycler_asserting.h src/base/recycler_parts.h \
+	src/base/recycler_port.c \
+	src/base/size_classes.c src/base/size_classes.h \
 	src/base/slice.c src/base/slice.h \
 	src/base/status.c src/base/status.h \
 	src/base/strbuf.c src/base/strbuf.h

@@ -8,16 +8,13 @@
  * the owner: that is the executor's to say, and to hand over with a happens-before between the old
  * owner and the new.
  *
- * Before each object lies a header of two words: the recycler, and a link. The link is the object's
- * state as well: CLAIMED while it is out, else the next idle object (0 for the last). So a guarded
- * release is one exchange of the link, which exactly one of two racing releases sees CLAIMED; the
- * other traps. A claim, and an unguarded release, load and store it. What cannot be caught: a
- * second release after the object was claimed again, or after it went back to the allocator.
+ * The header before each object and the test of a release are in recycler_parts.h.
  *
  * Other threads push to one list by compare-and-swap; the owner takes the whole list at once when
- * its own stack is empty, so no ABA can arise. When the recycler is freed that list is closed for
- * good: whoever then finds it closed frees the object itself, and the last object out frees the
- * recycler. LULL_NO_POOL (--disable-pool) is a recycler whose list is closed from the start: each
+ * its own stack is empty, so no ABA can arise; a thread that releases often has a port
+ * (recycler_port.c), which is looked into before the list. When the recycler is freed that list is
+ * closed for good: whoever then finds it closed frees the object itself, and the last object out, or
+ * the last port, frees the recycler. LULL_NO_POOL (--disable-pool) is a recycler whose list is closed from the start: each
  * claim is an allocation and each release, on any thread, gives it back, so valgrind and ASan see
  * them all.
  */
@@ -29,92 +26,32 @@
 
 #include "base/invariant.h"
 #include "base/mem.h"
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAS_ASAN
-#endif
-#elif defined(__SANITIZE_ADDRESS__)
-#define HAS_ASAN
-#endif
-
-#ifdef HAS_ASAN
-#include <sanitizer/asan_interface.h>
-#define POISON(memory, size)   ASAN_POISON_MEMORY_REGION((memory), (size))
-#define UNPOISON(memory, size) ASAN_UNPOISON_MEMORY_REGION((memory), (size))
-#else
-#define POISON(memory, size)   ((void)(memory), (void)(size))
-#define UNPOISON(memory, size) ((void)(memory), (void)(size))
-#endif
-
-#ifdef LULL_NO_POOL
-#define IS_POOLING false
-#else
-#define IS_POOLING true
-#endif
+#include "base/recycler_parts.h"
 
 #define KEEP_DEFAULT 256
 
-/* Values of a link that are no header's address. */
-#define LINK_END     ((uintptr_t)0)
-#define LINK_CLAIMED ((uintptr_t)1)
-/* The foreign list takes no more. */
-#define LIST_CLOSED ((uintptr_t)1)
+/* What an object may be: room for the header and for what an asserting build adds. */
+#define OBJECT_BYTES_MAX (SIZE_MAX - sizeof(struct recycled) - 4 * sizeof(uint64_t))
 
-#define CACHE_LINE_BYTES 64
+/* The options as they were before is_owner came. */
+#define OPTIONS_BYTES_MIN offsetof(struct lull_recycler_options, is_owner)
 
-struct header {
-    _Alignas(max_align_t) struct lull_recycler *recycler;
-    _Atomic uintptr_t link;
-};
-
-struct lull_recycler {
-    /* Set once. */
-    const char *name;
-    size_t object_bytes;
-    const struct lull_allocator *allocator;
-    struct lull_counters *counters;
-
-    /* The owner's. */
-    struct header *local;
-    uint32_t kept;
-    uint32_t keep;
-    bool is_freed;
-    uint64_t claims_local;
-    uint64_t claims_foreign;
-    uint64_t claims_allocated;
-    uint64_t releases;
-    uint64_t releases_foreign;
-    uint64_t dropped;
-
-    /* Everybody's, on another cache line than the owner's. */
-    char apart[CACHE_LINE_BYTES];
-    _Atomic uintptr_t foreign;
-    _Atomic uint64_t
-        left; /* list closed: the objects still out, and one until lull_recycler_free is through */
-};
-
-static void *object_of(struct header *header)
+static struct recycled *next_of(struct recycled *recycled)
 {
-    return header + 1;
+    return (struct recycled *)atomic_load_explicit(&recycled->link, memory_order_relaxed);
 }
 
-static struct header *next_of(struct header *header)
+static void set_next(struct recycled *recycled, struct recycled *next)
 {
-    return (struct header *)atomic_load_explicit(&header->link, memory_order_relaxed);
-}
-
-static void set_next(struct header *header, struct header *next)
-{
-    atomic_store_explicit(&header->link, (uintptr_t)next, memory_order_relaxed);
+    atomic_store_explicit(&recycled->link, (uintptr_t)next, memory_order_relaxed);
 }
 
 int lull_recycler_new(const struct lull_recycler_options *options, struct lull_recycler **out)
 {
     struct lull_recycler *recycler;
-    if (options == NULL || out == NULL || options->size < sizeof(*options) ||
+    if (options == NULL || out == NULL || options->size < OPTIONS_BYTES_MIN ||
         options->name == NULL || options->object_bytes == 0 ||
-        options->object_bytes > SIZE_MAX - sizeof(struct header)) {
+        options->object_bytes > OBJECT_BYTES_MAX) {
         return LULL_RC_INVALID;
     }
     recycler = mem_zeroed(options->allocator, sizeof(*recycler));
@@ -123,6 +60,7 @@ int lull_recycler_new(const struct lull_recycler_options *options, struct lull_r
     }
     recycler->name = options->name;
     recycler->object_bytes = options->object_bytes;
+    asserting_made(recycler, options);
     recycler->allocator = options->allocator;
     recycler->counters = options->counters;
     if (IS_POOLING) {
@@ -137,105 +75,88 @@ int lull_recycler_new(const struct lull_recycler_options *options, struct lull_r
     return LULL_OK;
 }
 
-static _Noreturn void trap(const struct lull_recycler *recycler, const void *object,
-                           const char *what)
+void recycler_trap(const struct lull_recycler *recycler, const void *object, const char *what)
 {
     invariant_failed(__FILE__, __LINE__, "recycler \"%s\": object %p %s", recycler->name, object,
                      what);
 }
 
-/*
- * The one release path: judges the object. `is_guarded` is a constant at every call, so each
- * release function has one of the two bodies. The exchange needs no order: it only decides who goes
- * on; the bytes of the object are ordered by the list it goes to. Without the guard it is the store
- * of the next object, when the object goes to the stack, that makes it idle.
- */
-static inline struct header *take_back(struct lull_recycler *recycler, void *object,
-                                       const bool is_guarded)
+static void free_memory(struct lull_recycler *recycler, struct recycled *recycled)
 {
-    struct header *header = (struct header *)object - 1;
-    uintptr_t was;
-    if (header->recycler != recycler) {
-        trap(recycler, object, "belongs to another recycler");
-    }
-    if (is_guarded) {
-        was = atomic_exchange_explicit(&header->link, LINK_END, memory_order_relaxed);
-    } else {
-        was = atomic_load_explicit(&header->link, memory_order_relaxed);
-    }
-    if (was != LINK_CLAIMED) {
-        trap(recycler, object, "released twice");
-    }
-    POISON(object, recycler->object_bytes);
-    return header;
+    UNPOISON(recycled_object(recycled), recycler->object_bytes);
+    asserting_idle(recycler, recycled_object(recycled));
+    mem_release(recycler->allocator, recycled);
 }
 
-static void free_object(struct lull_recycler *recycler, struct header *header)
+void recycler_free_object(struct lull_recycler *recycler, struct recycled *recycled)
 {
-    UNPOISON(object_of(header), recycler->object_bytes);
-    mem_release(recycler->allocator, header);
+    free_memory(recycler, recycled);
 }
 
-/* `count` of those that `left` counts are gone; the last one frees the recycler. */
-static void leave(struct lull_recycler *recycler, uint64_t count)
+void recycler_leave(struct lull_recycler *recycler, uint64_t count)
 {
     if (atomic_fetch_sub_explicit(&recycler->left, count, memory_order_acq_rel) == count) {
         mem_release(recycler->allocator, recycler);
     }
 }
 
-/* An object is idle and the owner's: keep it or let it go. The recycler may be gone afterwards. */
-static void keep_or_drop(struct lull_recycler *recycler, struct header *header)
+static inline void keep_or_drop(struct lull_recycler *recycler, struct recycled *recycled)
 {
     if (recycler->kept < recycler->keep) {
-        set_next(header, recycler->local);
-        recycler->local = header;
+        set_next(recycled, recycler->local);
+        recycler->local = recycled;
         recycler->kept++;
         return;
     }
     recycler->dropped++;
-    free_object(recycler, header);
+    free_memory(recycler, recycled);
     if (atomic_load_explicit(&recycler->foreign, memory_order_relaxed) == LIST_CLOSED) {
-        leave(recycler, 1);
+        recycler_leave(recycler, 1);
     }
 }
 
-/* Takes what other threads gave back. Acquire: what they did to the objects comes before. */
-static void collect(struct lull_recycler *recycler)
+void recycler_keep_or_drop(struct lull_recycler *recycler, struct recycled *recycled)
+{
+    keep_or_drop(recycler, recycled);
+}
+
+/* Takes what other threads put on the list. Acquire: what they did to the objects comes before. */
+static void collect_list(struct lull_recycler *recycler)
 {
     uintptr_t seen = atomic_load_explicit(&recycler->foreign, memory_order_relaxed);
-    struct header *header;
+    struct recycled *recycled;
     if (seen == LINK_END || seen == LIST_CLOSED) {
         return;
     }
-    header = (struct header *)atomic_exchange_explicit(&recycler->foreign, LINK_END,
+    recycled = (struct recycled *)atomic_exchange_explicit(&recycler->foreign, LINK_END,
                                                        memory_order_acquire);
-    while (header != NULL) {
-        struct header *next = next_of(header);
+    while (recycled != NULL) {
+        struct recycled *next = next_of(recycled);
         recycler->releases_foreign++;
-        keep_or_drop(recycler, header);
-        header = next;
+        keep_or_drop(recycler, recycled);
+        recycled = next;
     }
 }
 
-static struct header *pop_local(struct lull_recycler *recycler)
+static struct recycled *pop_local(struct lull_recycler *recycler)
 {
-    struct header *header = recycler->local;
-    recycler->local = next_of(header);
+    struct recycled *recycled = recycler->local;
+    recycler->local = next_of(recycled);
     recycler->kept--;
-    return header;
+    return recycled;
 }
 
-static struct header *allocate(struct lull_recycler *recycler)
+static struct recycled *allocate(struct lull_recycler *recycler)
 {
-    struct header *header =
-        mem_alloc(recycler->allocator, sizeof(*header) + recycler->object_bytes);
-    if (header == NULL) {
+    struct recycled *recycled =
+        mem_alloc(recycler->allocator, sizeof(*recycled) + recycler->object_bytes);
+    if (recycled == NULL) {
         return NULL;
     }
-    header->recycler = recycler;
-    atomic_init(&header->link, LINK_END);
+    recycled->recycler = recycler;
+    atomic_init(&recycled->link, LINK_END);
     recycler->claims_allocated++;
+    asserting_allocated(recycler, recycled_object(recycled));
     if (recycler->counters != NULL) {
         recycler->counters->pool_misses++;
         recycler->counters->allocations++;
@@ -243,14 +164,21 @@ static struct header *allocate(struct lull_recycler *recycler)
     if (!IS_POOLING) {
         atomic_fetch_add_explicit(&recycler->left, 1, memory_order_relaxed);
     }
-    return header;
+    return recycled;
 }
 
 /* The owner's stack is empty. */
-static struct header *claim_elsewhere(struct lull_recycler *recycler)
+static struct recycled *claim_elsewhere(struct lull_recycler *recycler)
 {
     LULL_INVARIANT(!recycler->is_freed, "claimed from a recycler that was freed");
-    collect(recycler);
+    if (recycler->ports != NULL) {
+        recycler_collect_ports(recycler);
+        if (recycler->local != NULL) {
+            recycler->claims_port++;
+            return pop_local(recycler);
+        }
+    }
+    collect_list(recycler);
     if (recycler->local == NULL) {
         return allocate(recycler);
     }
@@ -260,31 +188,34 @@ static struct header *claim_elsewhere(struct lull_recycler *recycler)
 
 void *lull_recycler_claim(struct lull_recycler *recycler)
 {
-    struct header *header;
+    struct recycled *recycled;
+    asserting_owner(recycler, NULL, "claimed on a thread that is not the owner's");
     if (recycler->local != NULL) {
         recycler->claims_local++;
-        header = pop_local(recycler);
+        recycled = pop_local(recycler);
     } else {
-        header = claim_elsewhere(recycler);
-        if (header == NULL) {
+        recycled = claim_elsewhere(recycler);
+        if (recycled == NULL) {
             return NULL;
         }
     }
     /* Only we know the object: a plain store is enough. */
-    atomic_store_explicit(&header->link, LINK_CLAIMED, memory_order_relaxed);
+    atomic_store_explicit(&recycled->link, LINK_CLAIMED, memory_order_relaxed);
     if (recycler->counters != NULL) {
         recycler->counters->pool_claims++;
     }
-    UNPOISON(object_of(header), recycler->object_bytes);
-    return object_of(header);
+    UNPOISON(recycled_object(recycled), recycler->object_bytes);
+    asserting_claimed(recycler, recycled_object(recycled));
+    return recycled_object(recycled);
 }
 
 static inline void release_here(struct lull_recycler *recycler, void *object, const bool is_guarded)
 {
     if (object != NULL) {
-        struct header *header = take_back(recycler, object, is_guarded);
+        asserting_owner(recycler, object, "released on a thread that is not the owner's");
+        struct recycled *recycled = recycler_take_back(recycler, object, is_guarded);
         recycler->releases++;
-        keep_or_drop(recycler, header);
+        keep_or_drop(recycler, recycled);
     }
 }
 
@@ -298,50 +229,75 @@ void lull_recycler_release_unguarded(struct lull_recycler *recycler, void *objec
     release_here(recycler, object, false);
 }
 
-void lull_recycler_release_foreign(struct lull_recycler *recycler, void *object)
+void recycler_push_foreign(struct lull_recycler *recycler, struct recycled *recycled)
 {
-    struct header *header;
-    uintptr_t head;
-    if (object == NULL) {
-        return;
-    }
-    header = take_back(recycler, object, true);
-    head = atomic_load_explicit(&recycler->foreign, memory_order_acquire);
+    uintptr_t head = atomic_load_explicit(&recycler->foreign, memory_order_acquire);
     do {
         if (head == LIST_CLOSED) {
-            free_object(recycler, header);
-            leave(recycler, 1);
+            free_memory(recycler, recycled);
+            recycler_leave(recycler, 1);
             return;
         }
-        atomic_store_explicit(&header->link, head, memory_order_relaxed);
+        atomic_store_explicit(&recycled->link, head, memory_order_relaxed);
         /* Once it is on the list the owner may free it and the recycler: touch neither again. */
-    } while (!atomic_compare_exchange_weak_explicit(&recycler->foreign, &head, (uintptr_t)header,
+    } while (!atomic_compare_exchange_weak_explicit(&recycler->foreign, &head, (uintptr_t)recycled,
                                                     memory_order_release, memory_order_acquire));
+}
+
+void lull_recycler_release_foreign(struct lull_recycler *recycler, void *object)
+{
+    if (object != NULL) {
+        recycler_push_foreign(recycler, recycler_take_back(recycler, object, true));
+    }
 }
 
 static void drop_local(struct lull_recycler *recycler)
 {
     while (recycler->local != NULL) {
         recycler->dropped++;
-        free_object(recycler, pop_local(recycler));
+        free_memory(recycler, pop_local(recycler));
     }
 }
 
 void lull_recycler_trim(struct lull_recycler *recycler)
 {
-    collect(recycler);
+    asserting_owner(recycler, NULL, "trimmed on a thread that is not the owner's");
+    recycler_collect_ports(recycler);
+    collect_list(recycler);
     drop_local(recycler);
+}
+
+static uint64_t claims(const struct lull_recycler *recycler)
+{
+    return recycler->claims_local + recycler->claims_foreign + recycler->claims_port +
+           recycler->claims_allocated;
 }
 
 /* Claimed and not known to be back. */
 static uint64_t in_use(const struct lull_recycler *recycler)
 {
-    uint64_t claims =
-        recycler->claims_local + recycler->claims_foreign + recycler->claims_allocated;
     if (!IS_POOLING) {
         return atomic_load_explicit(&recycler->left, memory_order_relaxed) - 1;
     }
-    return claims - recycler->releases - recycler->releases_foreign;
+    return claims(recycler) - recycler->releases - recycler->releases_foreign -
+           recycler->releases_port;
+}
+
+/* Closes the list. Returns for how many of `left` this speaks. */
+static uint64_t close_list(struct lull_recycler *recycler)
+{
+    struct recycled *recycled;
+    uint64_t gone = 0;
+    /* The exchange publishes `left` to whoever finds the list closed. */
+    recycled = (struct recycled *)atomic_exchange_explicit(&recycler->foreign, LIST_CLOSED,
+                                                           memory_order_acq_rel);
+    while (recycled != NULL) {
+        struct recycled *next = next_of(recycled);
+        free_memory(recycler, recycled);
+        gone++;
+        recycled = next;
+    }
+    return gone;
 }
 
 void lull_recycler_free(struct lull_recycler *recycler)
@@ -351,34 +307,36 @@ void lull_recycler_free(struct lull_recycler *recycler)
         return;
     }
     LULL_INVARIANT(!recycler->is_freed, "a recycler was freed twice");
+    asserting_owner(recycler, NULL, "freed on a thread that is not the owner's");
     drop_local(recycler);
     recycler->keep = 0;
     recycler->is_freed = true;
+    recycler_collect_ports(recycler);
     if (IS_POOLING) {
-        struct header *header;
-        /* The exchange publishes `left` to whoever finds the list closed. */
         atomic_store_explicit(&recycler->left, in_use(recycler) + 1, memory_order_relaxed);
-        header = (struct header *)atomic_exchange_explicit(&recycler->foreign, LIST_CLOSED,
-                                                           memory_order_acq_rel);
-        while (header != NULL) {
-            struct header *next = next_of(header);
-            free_object(recycler, header);
-            gone++;
-            header = next;
-        }
     }
-    leave(recycler, gone);
+    atomic_fetch_add_explicit(&recycler->left, recycler_count_ports(recycler),
+                              memory_order_relaxed);
+    if (IS_POOLING) {
+        gone += close_list(recycler);
+    }
+    gone += recycler_leave_ports(recycler);
+    recycler_leave(recycler, gone);
 }
 
 void lull_recycler_stats(const struct lull_recycler *recycler, struct lull_recycler_stats *out)
 {
     out->claims_local = recycler->claims_local;
     out->claims_foreign = recycler->claims_foreign;
+    out->claims_port = recycler->claims_port;
     out->claims_allocated = recycler->claims_allocated;
-    out->claims = out->claims_local + out->claims_foreign + out->claims_allocated;
+    out->claims = claims(recycler);
     out->releases = recycler->releases;
     out->in_use = in_use(recycler);
-    out->releases_foreign = out->claims - out->releases - out->in_use;
+    out->releases_port = recycler->releases_port;
+    out->releases_foreign = out->claims - out->releases - out->releases_port - out->in_use;
     out->dropped = recycler->dropped;
     out->kept = recycler->kept;
+    out->ports_full = recycler_ports_full(recycler);
+    out->ports = recycler_count_ports(recycler);
 }

@@ -72,7 +72,8 @@ struct call_message *call_arenas_claim_message(struct call_arenas *arenas)
 
 void call_arenas_release_message(struct call_arenas *arenas, struct call_message *message)
 {
-    lull_recycler_release(arenas->messages, message);
+    /* unguarded: its queue has just let go of the node (call_messages_take), and a node is in one queue only. */
+    lull_recycler_release_unguarded(arenas->messages, message);
 }
 
 static void empty_text(char *text, size_t cap)

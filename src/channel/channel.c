@@ -279,6 +279,8 @@ static int set_up_recycler(struct lull_channel *channel)
     lull_recycler_options_init(&options, "call", sizeof(struct lull_call));
     options.allocator = channel->allocator;
     options.counters = channel->counters;
+    options.is_owner = executor_is_owner;
+    options.owner = channel->executor;
     return lull_recycler_new(&options, &channel->recycler);
 }
 

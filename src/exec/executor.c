@@ -53,6 +53,8 @@ int lull_executor_new(const struct lull_executor_options *options, struct lull_e
     task_queue_init(&executor->dead);
     timerq_init(&executor->timers, executor->allocator, &executor->counters);
     lanes_init(&executor->lanes, executor);
+    size_classes_init(&executor->classes, executor->allocator, &executor->counters,
+                      executor_is_owner, executor);
     list_init(&executor->refusal_watches);
     *out = executor;
     return LULL_OK;
@@ -71,12 +73,23 @@ void lull_executor_free(struct lull_executor *executor)
     }
     lanes_fini(&executor->lanes);
     timerq_fini(&executor->timers);
+    size_classes_fini(&executor->classes);
     mem_release(executor->allocator, executor->read_buffer);
     mem_release(executor->allocator, executor->write_buffer);
     mem_release(executor->allocator, executor);
 }
 
 /* ---- context */
+
+bool executor_is_owner(void *of)
+{
+    struct lull_executor *executor = of;
+    const uintptr_t owner = atomic_load_explicit(&executor->owner, memory_order_relaxed);
+    if (owner != 0) {
+        return owner == thread_id();
+    }
+    return atomic_load_explicit(&executor->driver, memory_order_relaxed) == thread_id();
+}
 
 void executor_drive(struct lull_executor *executor)
 {
@@ -302,6 +315,12 @@ void executor_trim(struct lull_executor *executor)
     executor->write_buffer = NULL;
     lanes_trim(&executor->lanes);
     timerq_trim(&executor->timers);
+    size_classes_trim(&executor->classes);
+}
+
+struct size_classes *executor_classes(struct lull_executor *executor)
+{
+    return &executor->classes;
 }
 
 struct lull_counters *executor_counters(struct lull_executor *executor)

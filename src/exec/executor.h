@@ -10,6 +10,7 @@
 #include "lull/loop.h"
 
 struct lanes;
+struct size_classes;
 struct timerq;
 
 /* Bytes of the shared read buffer and of the shared write buffer. */
@@ -54,6 +55,13 @@ struct timerq *executor_timerq(struct lull_executor *executor);
 void executor_on_channel_made(struct lull_executor *executor);
 void executor_on_channel_freed(struct lull_executor *executor);
 unsigned executor_channels(const struct lull_executor *executor);
+
+/* Blocks of many small sizes, used again by everything on this executor: nghttp2's. Trimmed with the executor. */
+struct size_classes *executor_classes(struct lull_executor *executor);
+
+/* True on the thread that is in context, and when nobody is, on the one that was last: what recyclers of this executor call their
+ * owner. `executor` is a struct lull_executor. Any thread. */
+bool executor_is_owner(void *executor);
 
 /* The executor's deadline lanes. Made with the executor. */
 struct lanes *executor_lanes(struct lull_executor *executor);

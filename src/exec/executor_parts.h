@@ -11,6 +11,7 @@
 
 #include "exec/executor.h"
 #include "base/list.h"
+#include "base/size_classes.h"
 #include "exec/inbox.h"
 #include "exec/lane.h"
 #include "exec/task_queue.h"
@@ -57,6 +58,7 @@ struct lull_executor {
     struct lull_clock *clock;
     struct lull_fake_clock *driven_by; /* [nullable] */
     const struct lull_allocator *allocator;
+    struct size_classes classes;
     uint8_t *read_buffer;
     uint8_t *write_buffer;
     struct lull_counters counters;

@@ -51,6 +51,8 @@ static struct lull_recycler *small_slabs(struct h2_transport *t)
         options.keep = SMALL_KEEP;
         options.allocator = executor_allocator(t->executor);
         options.counters = executor_counters(t->executor);
+        options.is_owner = executor_is_owner;
+        options.owner = t->executor;
         (void)lull_recycler_new(&options, &t->framing.small);
     }
     return t->framing.small;

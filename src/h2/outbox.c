@@ -43,6 +43,8 @@ static struct outbox_message *claim(struct h2_transport *t, struct outbox *outbo
         options.keep = NODES_KEEP;
         options.allocator = executor_allocator(t->executor);
         options.counters = executor_counters(t->executor);
+        options.is_owner = executor_is_owner;
+        options.owner = t->executor;
         if (lull_recycler_new(&options, &t->outbox.nodes) != LULL_OK) {
             return NULL;
         }
@@ -57,7 +59,8 @@ static void release(struct h2_transport *t, struct outbox *outbox, struct outbox
     if (message == &outbox->first) {
         outbox->has_first = false;
     } else {
-        lull_recycler_release(t->outbox.nodes, message);
+        /* unguarded: the message was just taken out of the queue it was in, and nothing else points at it. */
+        lull_recycler_release_unguarded(t->outbox.nodes, message);
     }
 }
 

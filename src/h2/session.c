@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "base/mem.h"
+#include "base/size_classes.h"
 #include "h2/inner.h"
 #include "h2/session_cb.h"
 
@@ -21,17 +21,14 @@
 
 static void *count(struct session *session, void *memory)
 {
-    if (memory != NULL) {
-        session->blocks++;
-        session->counters->allocations++;
-    }
+    session->blocks += memory != NULL;
     return memory;
 }
 
 static void *session_malloc(size_t size, void *ctx)
 {
     struct session *session = ctx;
-    return count(session, mem_alloc(session->allocator, size));
+    return count(session, size_classes_alloc(session->classes, size));
 }
 
 static void *session_calloc(size_t each, size_t number, void *ctx)
@@ -40,19 +37,20 @@ static void *session_calloc(size_t each, size_t number, void *ctx)
     if (each != 0 && number > SIZE_MAX / each) {
         return NULL;
     }
-    return count(session, mem_zeroed(session->allocator, each * number));
+    return count(session, size_classes_zeroed(session->classes, each * number));
 }
 
 static void *session_realloc(void *memory, size_t size, void *ctx)
 {
     struct session *session = ctx;
-    return count(session, mem_resize(session->allocator, memory, size));
+    void *resized = size_classes_resize(session->classes, memory, size);
+    return resized == memory ? memory : count(session, resized);
 }
 
 static void session_release(void *memory, void *ctx)
 {
     struct session *session = ctx;
-    mem_release(session->allocator, memory);
+    size_classes_release(session->classes, memory);
 }
 
 static int32_t window(uint32_t bytes)
@@ -118,8 +116,7 @@ int session_init(struct h2_transport *t)
     nghttp2_option *option = NULL;
     int rc = LULL_RC_NOMEM;
 
-    session->allocator = executor_allocator(t->executor);
-    session->counters = executor_counters(t->executor);
+    session->classes = executor_classes(t->executor);
     session->mem.mem_user_data = session;
     session->mem.malloc = session_malloc;
     session->mem.calloc = session_calloc;
@@ -151,6 +148,10 @@ void session_fini(struct session *session)
 {
     nghttp2_session_del(session->nghttp2);
     session->nghttp2 = NULL;
+    /* The last session of the executor takes the blocks along that it would have used again: a sleeping channel is small. */
+    if (session->classes != NULL) {
+        size_classes_drop_unused(session->classes);
+    }
 }
 
 bool session_is_condemned(const struct h2_transport *t)

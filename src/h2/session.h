@@ -14,17 +14,14 @@
 
 #include <nghttp2/nghttp2.h>
 
-#include "lull/allocator.h"
-#include "lull/trace.h"
-
 struct h2_transport;
+struct size_classes;
 
 struct session {
     nghttp2_session *nghttp2; /* NULL before session_init */
     nghttp2_mem mem;
-    const struct lull_allocator *allocator;
-    struct lull_counters *counters;
-    uint64_t blocks; /* that nghttp2 asked for; they are in counters->allocations too */
+    struct size_classes *classes; /* the executor's: sessions of one executor share them */
+    uint64_t blocks;              /* that nghttp2 asked for, and moves of one; from wherever they came */
     bool is_busy;    /* an nghttp2 function is on the stack */
 };
 

@@ -96,6 +96,8 @@ static int make_store(struct lull_server *server, const char *name, size_t objec
     lull_recycler_options_init(&options, name, object_bytes);
     options.allocator = server->allocator;
     options.counters = server->counters;
+    options.is_owner = executor_is_owner;
+    options.owner = server->executor;
     return lull_recycler_new(&options, out);
 }
 

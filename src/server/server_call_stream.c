@@ -26,7 +26,8 @@ struct lull_slice server_call_take_held(struct lull_server_call *call)
 {
     struct server_held *held = LIST_ENTRY(list_pop_front(&call->held), struct server_held, link);
     struct lull_slice message = held->message;
-    lull_recycler_release(call->server->held_store, held);
+    /* unguarded: it was just popped off the only queue it is ever in. */
+    lull_recycler_release_unguarded(call->server->held_store, held);
     return message;
 }
 

@@ -147,8 +147,7 @@ START_TEST(payload_goes_from_the_messages_own_memory)
     struct lull_slice message;
     uint8_t *bytes = calloc(1, 60000);
     struct heard *h;
-    struct lull_counters counters = {.size = sizeof(counters)};
-    uint64_t before;
+    struct lull_counters before, after;
     world_begin();
     (void)world_ready(0);
     /* The first large request makes the write buffer and nghttp2's own; the second shows the steady state. */
@@ -157,12 +156,13 @@ START_TEST(payload_goes_from_the_messages_own_memory)
     run();
     ck_assert_int_eq(lull_slice_copy(NULL, bytes, 30000, &message), LULL_OK);
     request.message = message;
-    lull_executor_counters(x, &counters);
-    before = counters.allocations - t->session.blocks;
+    before = world_counters();
     h = open_with(1, &request);
     run();
-    lull_executor_counters(x, &counters);
-    ck_assert_uint_eq(counters.allocations - t->session.blocks, before);
+    /* The first stream is still open, so nghttp2 needs small blocks for a second one; there is no other. */
+    after = world_counters();
+    ck_assert_uint_eq(after.allocations - before.allocations,
+                      after.pool_misses - before.pool_misses);
     ck_assert_uint_eq(h->sent_last, 1);
     ck_assert(slab_is_sole(message.slab)); /* let go when it was sent */
     lull_slice_unref(message);

@@ -66,6 +66,27 @@ static size_t out_start; /* where its frames begin */
 static unsigned writes, reads;
 static bool drains; /* the far end reads what it gets */
 
+/* Counters as they are, to be compared with later. */
+static inline struct lull_counters world_counters(void)
+{
+    struct lull_counters counters = {.size = sizeof(counters)};
+    lull_executor_counters(x, &counters);
+    return counters;
+}
+
+/* Since `before` no block was asked for, by us or by nghttp2; without the pool, one for each claim and no other (RULINGS 26). */
+static inline void world_expect_no_memory(const struct lull_counters *before)
+{
+    const struct lull_counters after = world_counters();
+    const uint64_t misses = after.pool_misses - before->pool_misses;
+#ifdef LULL_NO_POOL
+    ck_assert_uint_eq(misses, after.pool_claims - before->pool_claims);
+#else
+    ck_assert_uint_eq(misses, 0);
+#endif
+    ck_assert_uint_eq(after.allocations - before->allocations, misses);
+}
+
 static inline void keep_text(const struct metadata_list *list, const char *key, char *to,
                              size_t size)
 {
