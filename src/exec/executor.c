@@ -76,6 +76,7 @@ void lull_executor_free(struct lull_executor *executor)
     size_classes_fini(&executor->classes);
     mem_release(executor->allocator, executor->read_buffer);
     mem_release(executor->allocator, executor->write_buffer);
+    mem_release(executor->allocator, executor->record_buffer);
     mem_release(executor->allocator, executor);
 }
 
@@ -287,10 +288,10 @@ int lull_executor_attach(struct lull_executor *executor, struct lull_fake_clock 
 
 /* ---- what is shared */
 
-static uint8_t *buffer(struct lull_executor *executor, uint8_t **which)
+static uint8_t *buffer(struct lull_executor *executor, uint8_t **which, size_t size)
 {
     if (*which == NULL) {
-        *which = mem_alloc(executor->allocator, EXECUTOR_BUFFER_BYTES);
+        *which = mem_alloc(executor->allocator, size);
         executor->counters.allocations += *which != NULL;
     }
     return *which;
@@ -298,12 +299,17 @@ static uint8_t *buffer(struct lull_executor *executor, uint8_t **which)
 
 uint8_t *executor_read_buffer(struct lull_executor *executor)
 {
-    return buffer(executor, &executor->read_buffer);
+    return buffer(executor, &executor->read_buffer, EXECUTOR_BUFFER_BYTES);
 }
 
 uint8_t *executor_write_buffer(struct lull_executor *executor)
 {
-    return buffer(executor, &executor->write_buffer);
+    return buffer(executor, &executor->write_buffer, EXECUTOR_BUFFER_BYTES);
+}
+
+uint8_t *executor_record_buffer(struct lull_executor *executor)
+{
+    return buffer(executor, &executor->record_buffer, EXECUTOR_RECORD_BYTES);
 }
 
 void executor_trim(struct lull_executor *executor)
@@ -311,8 +317,10 @@ void executor_trim(struct lull_executor *executor)
     LULL_INVARIANT(executor_is_here(executor), "an executor is trimmed outside its context");
     mem_release(executor->allocator, executor->read_buffer);
     mem_release(executor->allocator, executor->write_buffer);
+    mem_release(executor->allocator, executor->record_buffer);
     executor->read_buffer = NULL;
     executor->write_buffer = NULL;
+    executor->record_buffer = NULL;
     lanes_trim(&executor->lanes);
     timerq_trim(&executor->timers);
     size_classes_trim(&executor->classes);

@@ -16,6 +16,9 @@ struct timerq;
 /* Bytes of the shared read buffer and of the shared write buffer. */
 #define EXECUTOR_BUFFER_BYTES ((size_t)64 * 1024)
 
+/* Bytes of the buffer for TLS records: a batch of the write buffer with a frame more, enciphered, and a record's plaintext. */
+#define EXECUTOR_RECORD_BYTES ((size_t)112 * 1024)
+
 /* Enters the context unless this thread is in it; true when it had to, to be handed to executor_leave. Asserts that no other
  * thread is: for public functions of what lives on the executor. Driving thread. */
 bool executor_enter(struct lull_executor *executor);
@@ -45,6 +48,7 @@ void executor_on_user_returned(struct lull_executor *executor);
 /* Scratch memory for one read or one gathered write; valid until the caller returns. Made at first use; NULL: no memory. */
 uint8_t *executor_read_buffer(struct lull_executor *executor);
 uint8_t *executor_write_buffer(struct lull_executor *executor);
+uint8_t *executor_record_buffer(struct lull_executor *executor);
 
 /* Counters that the layers above add to. */
 struct lull_counters *executor_counters(struct lull_executor *executor);

@@ -61,6 +61,7 @@ struct lull_executor {
     struct size_classes classes;
     uint8_t *read_buffer;
     uint8_t *write_buffer;
+    uint8_t *record_buffer;
     struct lull_counters counters;
 
     char other_threads[EXECUTOR_LINE_BYTES]; /* what follows is written by any thread */

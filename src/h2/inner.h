@@ -79,6 +79,9 @@ void transport_lose(struct h2_transport *t, enum h2_lost kind, int sys_errno, co
 /* The same with "what: the errno's words" as its text. */
 void transport_lose_errno(struct h2_transport *t, int sys_errno, const char *what);
 
+/* The same for the endpoint's last IO_FAIL: "read failed: " and what it says. */
+void transport_lose_endpoint(struct h2_transport *t);
+
 /* Ends it if it only waited for its last stream. As transport_lose. */
 void transport_finish_if_drained(struct h2_transport *t);
 

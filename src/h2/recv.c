@@ -249,7 +249,7 @@ void recv_read(struct h2_transport *t)
         on_eof(t);
         break;
     case IO_FAIL:
-        transport_lose_errno(t, t->endpoint->sys_errno, "read failed");
+        transport_lose_endpoint(t);
         break;
     }
 }

@@ -331,10 +331,14 @@ static void set_want(struct h2_transport *t)
 static void on_write_failed(struct h2_transport *t)
 {
     const int sys_errno = t->endpoint->sys_errno;
+    char text[sizeof(t->end.text)];
+    struct strbuf sb;
+    strbuf_init(&sb, text, sizeof(text));
+    endpoint_failure_text(t->endpoint, &sb);
     t->send.is_broken = true;
     recv_rest(t);
     transport_finish_if_drained(t);
-    transport_lose_errno(t, sys_errno, "write failed");
+    transport_lose(t, H2_LOST_ERRNO, sys_errno, text);
 }
 
 /* Offers the rest of an earlier write. True: nothing is left of it. */

@@ -305,6 +305,15 @@ void transport_lose_errno(struct h2_transport *t, int sys_errno, const char *wha
     transport_lose(t, H2_LOST_ERRNO, sys_errno, error.text);
 }
 
+void transport_lose_endpoint(struct h2_transport *t)
+{
+    char text[sizeof(t->end.text)];
+    struct strbuf sb;
+    strbuf_init(&sb, text, sizeof(text));
+    endpoint_failure_text(t->endpoint, &sb);
+    transport_lose(t, H2_LOST_ERRNO, t->endpoint->sys_errno, text);
+}
+
 void transport_finish_if_drained(struct h2_transport *t)
 {
     if (t->is_lost || t->open != 0 || (transport_is_server(t) && !send_is_through(t))) {

@@ -52,7 +52,24 @@ enum io endpoint_fail(struct endpoint *endpoint, const char *phase_text, int sys
 {
     endpoint->phase_text = phase_text;
     endpoint->sys_errno = sys_errno;
+    endpoint->reason_text = NULL;
     return IO_FAIL;
+}
+
+enum io endpoint_fail_text(struct endpoint *endpoint, const char *phase_text, const char *reason)
+{
+    endpoint->phase_text = phase_text;
+    endpoint->sys_errno = 0;
+    endpoint->reason_text = reason;
+    return IO_FAIL;
+}
+
+void endpoint_describe(const struct endpoint *endpoint, struct strbuf *sb)
+{
+    if (endpoint->ops->describe != NULL) {
+        strbuf_add(sb, ", ");
+        endpoint->ops->describe(endpoint, sb);
+    }
 }
 
 void io_error_text(const char *phase_text, const struct addr *peer, int sys_errno, char *into,
@@ -69,7 +86,25 @@ void io_error_text(const char *phase_text, const struct addr *peer, int sys_errn
     }
 }
 
+void endpoint_failure_text(const struct endpoint *endpoint, struct strbuf *sb)
+{
+    strbuf_printf(sb, "%s failed: ", endpoint->phase_text);
+    if (endpoint->reason_text != NULL) {
+        strbuf_add(sb, endpoint->reason_text);
+    } else {
+        strbuf_printf(sb, "%s (errno %d)", strerror(endpoint->sys_errno), endpoint->sys_errno);
+    }
+}
+
 void endpoint_error_text(const struct endpoint *endpoint, char *into, size_t size)
 {
-    io_error_text(endpoint->phase_text, &endpoint->peer, endpoint->sys_errno, into, size);
+    struct strbuf sb;
+
+    if (endpoint->reason_text == NULL) {
+        io_error_text(endpoint->phase_text, &endpoint->peer, endpoint->sys_errno, into, size);
+        return;
+    }
+    strbuf_init(&sb, into, size);
+    strbuf_printf(&sb, "%s %s: %s", endpoint->phase_text, endpoint->peer.text,
+                  endpoint->reason_text);
 }

@@ -12,6 +12,7 @@
 #include "net/addr.h"
 
 struct endpoint;
+struct strbuf;
 
 enum io {
     IO_OK,    /* something was done */
@@ -48,6 +49,8 @@ struct endpoint_ops {
     /* [nullable] The system's own probes on a quiet connection (RULINGS 5); on from the start. 0 or
      * an errno. */
     int (*system_keepalive)(struct endpoint *endpoint, bool on);
+    /* [nullable] What people should know of the connection that is up: "TLSv1.3, resumed". */
+    void (*describe)(const struct endpoint *endpoint, struct strbuf *sb);
     /* For endpoint_close only. Ends both directions at once; never waits. Takes the endpoint off
      * the ready list and frees it in the turn's free phase. */
     void (*close)(struct endpoint *endpoint);
@@ -62,7 +65,9 @@ struct endpoint {
     void *owner;
     struct addr peer;
     int sys_errno;          /* of the last IO_FAIL, else 0 */
-    const char *phase_text; /* static, for errors: "connect", "read", "write" */
+    const char *phase_text; /* static: of the last IO_FAIL, "connect", "TLS handshake", "read", "write"; while a dial is under way,
+                               "TLS handshake" once that has begun */
+    const char *reason_text; /* [nullable] of the last IO_FAIL, where an errno does not say it */
     struct lull_task dead;  /* for the free phase */
     bool is_closed;
 };
@@ -117,9 +122,18 @@ void endpoint_tell(struct endpoint *endpoint, unsigned ready);
 /* For implementations: remembers why, for the IO_FAIL that it returns. `phase_text` is static. */
 enum io endpoint_fail(struct endpoint *endpoint, const char *phase_text, int sys_errno);
 
+/* The same, for a reason that is no errno [borrow, as long as the endpoint]. */
+enum io endpoint_fail_text(struct endpoint *endpoint, const char *phase_text, const char *reason);
+
+/* Adds ", TLSv1.3, resumed" or the like, where there is something to say. */
+void endpoint_describe(const struct endpoint *endpoint, struct strbuf *sb);
+
 /* A line on the last IO_FAIL: "connect 127.0.0.1:1: Connection refused (errno 111)"; empty when
  * there was none. `size` above 0. */
 void endpoint_error_text(const struct endpoint *endpoint, char *into, size_t size);
+
+/* Adds the same without the address, for a connection: "read failed: Connection reset by peer (errno 104)". */
+void endpoint_failure_text(const struct endpoint *endpoint, struct strbuf *sb);
 
 /* The same line for a dial that made no endpoint. */
 void io_error_text(const char *phase_text, const struct addr *peer, int sys_errno, char *into,
