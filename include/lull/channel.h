@@ -17,6 +17,7 @@ extern "C" {
 #endif
 
 struct lull_channel;
+struct lull_credentials;
 
 /** Connectivity (grpc/doc/connectivity-semantics-and-api.md). Since 0.1. */
 enum lull_state {
@@ -61,6 +62,8 @@ struct lull_channel_options {
     uint32_t max_queued_calls; /**< calls waiting for a connection or a stream; default 100 000 */
     bool allow_short_timers;   /**< lifts the floors of times: for tests and demonstrations */
     struct lull_trace trace;   /**< hook; event NULL: none */
+    struct lull_credentials *credentials; /**< [ref, nullable] TLS by these (credentials.h); NULL:
+                                             plaintext. Since 0.3 */
 };
 
 /** Fills in the defaults. Since 0.1. */

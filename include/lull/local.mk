@@ -4,6 +4,7 @@ pkginclude_HEADERS += \
 	include/lull/call.h \
 	include/lull/channel.h \
 	include/lull/clock.h \
+	include/lull/credentials.h \
 	include/lull/executor.h \
 	include/lull/idle.h \
 	include/lull/keepalive.h \

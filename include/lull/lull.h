@@ -10,6 +10,7 @@
 #include <lull/call.h>
 #include <lull/channel.h>
 #include <lull/clock.h>
+#include <lull/credentials.h>
 #include <lull/executor.h>
 #include <lull/idle.h>
 #include <lull/keepalive.h>

@@ -2,7 +2,7 @@
 /**
  * @file server.h
  * A server: addresses that are listened at, methods, and the calls that come in. Messages are
- * bytes; bring your own protobuf. Plaintext in this version.
+ * bytes; bring your own protobuf.
  *
  * A call, of any kind, a unary one included: on_call → (on_message)* → on_half_closed, and in any
  * order with these (respond_headers) (send)* finish → exactly one on_closed, last. What comes in
@@ -26,6 +26,7 @@
 extern "C" {
 #endif
 
+struct lull_credentials;
 struct lull_loop;
 struct lull_server;
 struct lull_server_call;
@@ -66,6 +67,9 @@ struct lull_server_options {
     bool allow_short_timers; /**< lifts the floors of times: for tests and demonstrations */
     struct lull_trace
         trace; /**< hook; event NULL: none. The events' target is the server's first address */
+    struct lull_credentials *credentials; /**< [ref, nullable] TLS by these, which need a
+                                             certificate (credentials.h); NULL: plaintext. Since 0.3
+                                           */
 };
 
 /** Fills in the defaults. Since 0.2. */

@@ -15,7 +15,9 @@
 #include "channel/channel_idle.h"
 #include "channel/options.h"
 #include "exec/executor.h"
+#include "lull/credentials.h"
 #include "lull/version.h"
+#include "net/endpoint_tls.h"
 #include "net/target.h"
 
 #define OUR_USER_AGENT "grpc-c-lull/" LULL_VERSION
@@ -40,6 +42,7 @@ static void free_channel(struct lull_channel *channel)
     mem_release(channel->allocator, channel->target);
     mem_release(channel->allocator, channel->authority);
     mem_release(channel->allocator, channel->user_agent);
+    lull_credentials_unref(channel->options.credentials);
     mem_release(channel->allocator, channel);
 }
 
@@ -230,10 +233,11 @@ static int set_up_texts(struct lull_channel *channel, const char *target,
 static int set_up_subchannel(struct lull_channel *channel, const struct addr *addr)
 {
     const struct lull_channel_options *o = &channel->options;
+    const bool is_tls = o->credentials != NULL;
     struct subchannel_options options = {
         .executor = channel->executor,
         .loop = channel->world.loop,
-        .dialer = channel->world.dial,
+        .dialer = is_tls ? &channel->tls.base : channel->world.dial,
         .random = channel->world.random,
         .trace = &channel->trace,
         .allocator = channel->allocator,
@@ -244,13 +248,16 @@ static int set_up_subchannel(struct lull_channel *channel, const struct addr *ad
                 .stream_window_bytes = o->stream_window_bytes,
                 .connection_window_bytes = o->connection_window_bytes,
                 .max_metadata_bytes = o->max_metadata_bytes,
-                .scheme = "http",
+                .scheme = is_tls ? "https" : "http",
                 .authority = channel->authority,
                 .user_agent = channel->user_agent,
                 .keepalive = {.timeout_ns = o->keepalive_timeout_ns,
                               .without_calls = o->keepalive_without_calls},
             },
     };
+    if (is_tls) {
+        dialer_tls_init(&channel->tls, channel->world.dial, o->credentials, channel->authority);
+    }
     backoff_options_init(&options.backoff);
     options.backoff.initial_ns = o->backoff_initial_ns;
     options.backoff.max_ns = o->backoff_max_ns;
@@ -295,6 +302,7 @@ static struct lull_channel *make_channel(const struct lull_channel_options *opti
         return NULL;
     }
     channel->options = *options;
+    lull_credentials_ref(options->credentials);
     channel->world = *world;
     channel->executor = executor;
     channel->allocator = allocator;
@@ -337,7 +345,8 @@ int lull_channel_new(const char *target, const struct lull_channel_options *opti
         rc = resolve_world(&resolved, &world, error);
     }
     if (rc == LULL_OK) {
-        rc = target_parse(target, TARGET_PORT_PLAINTEXT, &parsed, error);
+        rc = target_parse(target, resolved.credentials != NULL ? TARGET_PORT_TLS : TARGET_PORT_PLAINTEXT,
+                          &parsed, error);
     }
     if (rc == LULL_OK && parsed.addr_count == 0) {
         rc = rc_fail(error, LULL_RC_UNSUPPORTED,
@@ -370,6 +379,10 @@ int lull_channel_new(const char *target, const struct lull_channel_options *opti
     channel->trace.hook = resolved.trace;
     channel->trace.executor = channel->executor;
     channel->trace.target = channel->target;
+    if (resolved.credentials != NULL && tls_is_insecure(resolved.credentials)) {
+        TRACE(&channel->trace, LULL_EVENT_WARNING, 0,
+              "insecure_skip_verify: any server will be believed to be %s", channel->authority);
+    }
     *out = channel;
     return rc_ok(error);
 }

@@ -23,7 +23,8 @@ static enum lull_phase waiting_phase(const struct lull_channel *channel)
     case SUBCHANNEL_BACKOFF:
         return LULL_PHASE_BACKOFF;
     default:
-        return LULL_PHASE_CONNECTING;
+        return subchannel_is_shaking_hands(&channel->subchannel) ? LULL_PHASE_HANDSHAKE
+                                                                 : LULL_PHASE_CONNECTING;
     }
 }
 

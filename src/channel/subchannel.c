@@ -92,6 +92,20 @@ static void fail_attempt_errno(struct subchannel *sub, int sys_errno)
     fail_attempt(sub, sys_errno, text);
 }
 
+/* The endpoint said IO_FAIL. A reason that is no errno says what was done as well. */
+static void fail_attempt_endpoint(struct subchannel *sub, const struct endpoint *endpoint)
+{
+    char text[SUBCHANNEL_REASON_BYTES];
+    struct strbuf sb;
+    if (endpoint->reason_text == NULL) {
+        fail_attempt_errno(sub, endpoint->sys_errno);
+        return;
+    }
+    strbuf_init(&sb, text, sizeof(text));
+    strbuf_printf(&sb, "%s: %s", endpoint->phase_text, endpoint->reason_text);
+    fail_attempt(sub, 0, text);
+}
+
 static void on_limit_reached(struct subchannel *sub, struct lull_instant now)
 {
     char text[SUBCHANNEL_REASON_BYTES];
@@ -99,7 +113,8 @@ static void on_limit_reached(struct subchannel *sub, struct lull_instant now)
     int64_t took_ns = lull_instant_diff(now, sub->attempt_at);
     strbuf_init(&sb, text, sizeof(text));
     if (sub->phase == SUBCHANNEL_DIALLING) {
-        strbuf_add(&sb, "no answer within ");
+        strbuf_add(&sb, subchannel_is_shaking_hands(sub) ? "the TLS handshake was not over within "
+                                                         : "no answer within ");
         strbuf_duration(&sb, took_ns);
     } else {
         strbuf_printf(&sb, "no SETTINGS from %s within ", sub->addr.text);
@@ -236,11 +251,18 @@ static void greet(struct subchannel *sub)
         fail_attempt(sub, 0, "no memory for a connection");
         return;
     }
+    if (trace_is_on(sub->options.trace)) {
+        char text[ADDR_TEXT_BYTES + 96];
+        struct strbuf sb;
+        strbuf_init(&sb, text, sizeof(text));
+        strbuf_add(&sb, sub->addr.text);
+        endpoint_describe(sub->dialled, &sb);
+        trace_tell(sub->options.trace, LULL_EVENT_CONNECTED, 0, "%s", text);
+    }
     sub->dialled = NULL;
     sub->current = connection;
     list_push_back(&sub->connections, &connection->link);
     subchannel_watch_pings(connection);
-    TRACE(sub->options.trace, LULL_EVENT_CONNECTED, 0, "%s", sub->addr.text);
     set_phase(sub, SUBCHANNEL_GREETING, sub->addr.text);
 }
 
@@ -258,7 +280,7 @@ static void on_dialled_ready(struct endpoint *endpoint, unsigned ready)
         greet(sub);
         break;
     default:
-        fail_attempt_errno(sub, endpoint->sys_errno);
+        fail_attempt_endpoint(sub, endpoint);
         break;
     }
 }
@@ -431,6 +453,11 @@ void subchannel_on_call_completed(struct subchannel *subchannel,
 struct connection *subchannel_ready_connection(const struct subchannel *subchannel)
 {
     return subchannel->phase == SUBCHANNEL_READY ? subchannel->current : NULL;
+}
+
+bool subchannel_is_shaking_hands(const struct subchannel *subchannel)
+{
+    return subchannel->dialled != NULL && *subchannel->dialled->phase_text != '\0';
 }
 
 bool subchannel_is_attempting(const struct subchannel *subchannel)

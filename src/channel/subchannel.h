@@ -135,6 +135,9 @@ void subchannel_on_call_completed(struct subchannel *subchannel,
 /* The connection that takes new streams; NULL unless READY. */
 struct connection *subchannel_ready_connection(const struct subchannel *subchannel);
 
+/* The connect is done, and a handshake is under way before HTTP/2 begins. */
+bool subchannel_is_shaking_hands(const struct subchannel *subchannel);
+
 /* True while an attempt is under way. */
 bool subchannel_is_attempting(const struct subchannel *subchannel);
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "net/dial.h"
 
+#include "base/container.h"
 #include "net/endpoint_tcp.h"
+#include "net/endpoint_tls.h"
 
 static int dial_tcp(struct lull_dialer *dialer, struct lull_loop *loop,
                     struct lull_executor *executor, const struct addr *to, struct endpoint **out)
@@ -17,4 +19,31 @@ struct lull_dialer *dialer_tcp(void)
     static struct lull_dialer dialer = {.ops = &tcp_ops};
 
     return &dialer;
+}
+
+static int dial_tls(struct lull_dialer *base, struct lull_loop *loop,
+                    struct lull_executor *executor, const struct addr *to, struct endpoint **out)
+{
+    const struct dialer_tls *dialer = container_of(base, struct dialer_tls, base);
+    struct endpoint *inner;
+    int err = dialer->inner->ops->dial(dialer->inner, loop, executor, to, &inner);
+
+    if (err == 0) {
+        err = endpoint_tls_client(loop, inner, dialer->credentials, dialer->authority, out);
+        if (err != 0) {
+            endpoint_close(inner);
+        }
+    }
+    return err;
+}
+
+static const struct dialer_ops tls_ops = {.dial = dial_tls};
+
+void dialer_tls_init(struct dialer_tls *dialer, struct lull_dialer *inner,
+                     struct lull_credentials *credentials, const char *authority)
+{
+    dialer->base.ops = &tls_ops;
+    dialer->inner = inner;
+    dialer->credentials = credentials;
+    dialer->authority = authority;
 }

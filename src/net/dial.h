@@ -26,4 +26,18 @@ struct lull_dialer {
 /* Dials with real sockets. Static. */
 struct lull_dialer *dialer_tcp(void);
 
+struct lull_credentials;
+
+/* Dials by another dialer and shakes hands over that. */
+struct dialer_tls {
+    struct lull_dialer base;
+    struct lull_dialer *inner;
+    struct lull_credentials *credentials;
+    const char *authority; /* whose host the server must prove to be */
+};
+
+/* All [borrow], they outlive the dialer. */
+void dialer_tls_init(struct dialer_tls *dialer, struct lull_dialer *inner,
+                     struct lull_credentials *credentials, const char *authority);
+
 #endif

@@ -4,6 +4,7 @@ liblull_core_la_SOURCES += \
 	src/net/endpoint.c src/net/endpoint.h \
 	src/net/endpoint_pipe.c src/net/endpoint_pipe.h \
 	src/net/endpoint_tcp.c src/net/endpoint_tcp.h \
+	src/net/endpoint_tls.h \
 	src/net/host_port.c src/net/host_port.h \
 	src/net/resolver.c src/net/resolver.h \
 	src/net/sys.c src/net/sys.h \
@@ -13,4 +14,18 @@ if WITH_CARES
 liblull_core_la_SOURCES += \
 	src/net/resolver_ares.c src/net/resolver_ares.h \
 	src/net/resolver_ares_text.c src/net/resolver_ares_text.h
+endif
+
+if WITH_OPENSSL
+liblull_core_la_SOURCES += \
+	src/net/endpoint_tls.c src/net/endpoint_tls_parts.h \
+	src/net/endpoint_tls_shake.c \
+	src/net/tls_ctx.c src/net/tls_ctx.h \
+	src/net/tls_identity.c src/net/tls_identity.h \
+	src/net/tls_pem.c src/net/tls_pem.h \
+	src/net/tls_sessions.c src/net/tls_sessions.h \
+	src/net/tls_text.c src/net/tls_text.h \
+	src/net/tls_wire.c src/net/tls_wire.h
+else
+liblull_core_la_SOURCES += src/net/tls_none.c
 endif

@@ -14,7 +14,9 @@
 #include "base/rc.h"
 #include "exec/executor.h"
 #include "lull/clock.h"
+#include "lull/credentials.h"
 #include "net/endpoint.h"
+#include "net/endpoint_tls.h"
 #include "server/listener.h"
 #include "server/server_call.h"
 #include "server/server_conn.h"
@@ -31,6 +33,7 @@ static void free_server(struct lull_server *server)
     }
     lull_recycler_free(server->call_store);
     lull_recycler_free(server->held_store);
+    lull_credentials_unref(server->options.credentials);
     mem_release(allocator, server);
 }
 
@@ -117,6 +120,7 @@ static void set_up(struct lull_server *server, const struct lull_server_options 
                    const struct lull_world *world)
 {
     server->options = *options;
+    lull_credentials_ref(options->credentials);
     server->world = *world;
     server->options.world = &server->world;
     server->options.loop = world->loop;
@@ -232,9 +236,19 @@ int lull_server_add(struct lull_server *server, const char *method,
 
 /* ---- connections */
 
+/* With credentials: TLS over it. 0 or an errno. */
+static int shield(struct lull_server *server, struct endpoint **endpoint)
+{
+    return server->options.credentials == NULL
+               ? 0
+               : endpoint_tls_server(server->world.loop, *endpoint, server->options.credentials,
+                                     endpoint);
+}
+
 void server_accept(struct lull_server *server, struct endpoint *endpoint)
 {
-    if (server->is_shut_down || server_conn_open(server, endpoint) != LULL_OK) {
+    if (server->is_shut_down || shield(server, &endpoint) != 0 ||
+        server_conn_open(server, endpoint) != LULL_OK) {
         endpoint_close(endpoint);
     }
 }

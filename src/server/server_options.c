@@ -11,6 +11,7 @@
 
 #include "base/rc.h"
 #include "lull/keepalive.h"
+#include "net/endpoint_tls.h"
 #include "policy/conn_age.h"
 #include "policy/ping_police.h"
 
@@ -130,6 +131,11 @@ int server_options_resolve(const struct lull_server_options *given, struct lull_
     }
     if (rc != LULL_OK) {
         return rc;
+    }
+    if (out->credentials != NULL && !tls_can_serve(out->credentials)) {
+        return rc_fail(error, LULL_RC_INVALID,
+                       "option credentials has no certificate to show: identity or identity_fn is "
+                       "needed");
     }
     if (out->world != NULL && out->world->size != sizeof(*out->world)) {
         return rc_fail(error, LULL_RC_INVALID, "option world has size %zu, this library's is %zu",

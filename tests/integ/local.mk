@@ -5,6 +5,7 @@ include tests/integ/tool.mk
 include tests/integ/net.mk
 include tests/integ/server.mk
 include tests/integ/adapters.mk
+include tests/integ/tls.mk
 SCRIPT_TESTS += tests/integ/life_test.sh
 
 # A minute of real time.

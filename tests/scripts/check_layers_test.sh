@@ -61,7 +61,7 @@ fault "time.h elsewhere" "operating system headers" src/time/timerq.c '<time.h>'
 for dir in base net channel; do
     fault "nghttp2 in $dir" "header of another library" src/$dir/a.c '<nghttp2/nghttp2.h>'
 done
-for header in '<ares.h>' '<openssl/ssl.h>' '<uv.h>' '<check.h>' '<zlib.h>'; do
+for header in '<ares.h>' '<gnutls/gnutls.h>' '<uv.h>' '<check.h>' '<zlib.h>'; do
     for file in src/channel/a.c src/net/a.c src/h2/a.h tool/a.c testkit/a.c; do
         fault "$header in $file" "header of another library" "$file" "$header"
     done

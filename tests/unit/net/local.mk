@@ -12,3 +12,8 @@ noinst_HEADERS += tests/unit/net/pipe_world.h
 if WITH_CARES
 check_PROGRAMS += tests/unit/net/resolver_ares_text_test
 endif
+
+if WITH_OPENSSL
+check_PROGRAMS += tests/unit/net/endpoint_tls_test
+tests_unit_net_endpoint_tls_test_SOURCES = tests/unit/net/endpoint_tls_test.c tests/support/certs.c tests/support/certs.h
+endif
