@@ -6,6 +6,7 @@
 #   gcc clang asan ubsan tsan nopool    unit and sim tests
 #   asserting                           the same with recyclers in the asserting mode
 #   valgrind                            unit tests under memcheck, with fewer rounds where a test has very many
+#   poll                                unit, sim and integ tests with the built-in loop on poll(2)
 #   distcheck                           the release archive, built, tested, installed and removed again
 #   lint                                shellcheck on the scripts
 #   format                              what clang-format would change in the sources
@@ -56,12 +57,12 @@ format() {
 }
 
 case $job in
-gcc | clang | asan | ubsan | tsan | nopool | asserting | valgrind | distcheck | lint | format)
+gcc | clang | asan | ubsan | tsan | nopool | asserting | poll | valgrind | distcheck | lint | format)
     trap finish EXIT
     trap 'exit 1' HUP INT TERM
     ;;
 *)
-    echo "usage: qa.sh gcc|clang|asan|ubsan|tsan|nopool|asserting|valgrind|distcheck|lint|format" >&2
+    echo "usage: qa.sh gcc|clang|asan|ubsan|tsan|nopool|asserting|poll|valgrind|distcheck|lint|format" >&2
     exit 2
     ;;
 esac

@@ -87,7 +87,7 @@ LULL_API void lull_watch_ready(struct lull_loop *loop, struct lull_watch *w, uns
  */
 LULL_API int lull_loop_on_alarm(struct lull_loop *loop);
 
-/** Makes the built-in loop (epoll, one timerfd, one eventfd; opened when first needed). @param
+/** Makes the built-in loop (epoll, one timerfd, one eventfd, or poll and a pipe; opened when first needed). @param
  * options [borrow, nullable]. @param out [own]. @return LULL_OK or a code. Since 0.1. */
 LULL_API int lull_loop_new(const struct lull_executor_options *options, struct lull_loop **out);
 
@@ -118,8 +118,8 @@ LULL_API void lull_loop_stop(struct lull_loop *loop);
 
 /**
  * One fd for a host's poll (level-triggered): readable when lull_loop_dispatch has work. Ask for it
- * before you first poll; what was started earlier makes it readable too. -1: a host's loop, or no
- * descriptor is left (ask again). Driving thread. Since 0.1.
+ * before you first poll; what was started earlier makes it readable too. -1: a host's loop, a built-in one on poll (configure
+ * --with-loop=poll; fill a lull_loop_ops there), or no descriptor is left (ask again). Driving thread. Since 0.1.
  */
 LULL_API int lull_loop_fd(struct lull_loop *loop);
 

@@ -1,5 +1,14 @@
 liblull_core_la_SOURCES += \
-	src/loop/loop.c src/loop/loop_fork.c src/loop/loop_fork.h src/loop/loop.h \
+	src/loop/loop.c src/loop/loop_fork.c src/loop/loop_fork.h src/loop/loop.h
+
+# One of them is the built-in loop: configure --with-loop.
+if LOOP_EPOLL
+liblull_core_la_SOURCES += \
 	src/loop/loop_alarm.c src/loop/loop_alarm.h \
 	src/loop/loop_epoll.c src/loop/loop_epoll.h \
 	src/loop/loop_wake.c src/loop/loop_wake.h
+else
+liblull_core_la_SOURCES += \
+	src/loop/loop_pipe.c src/loop/loop_pipe.h \
+	src/loop/loop_poll.c src/loop/loop_poll.h
+endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What all loops have in common (lull/loop.h): the executor, stopping, and running by the seam's
- * own verbs. The built-in loop is loop_epoll.c.
+ * own verbs. The built-in loop is loop_epoll.c or loop_poll.c.
  */
 #include "loop/loop.h"
 

@@ -8,6 +8,8 @@
 #ifndef TESTS_INTEG_NET_SUPPORT_H
 #define TESTS_INTEG_NET_SUPPORT_H
 
+#include "config.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -15,6 +17,19 @@
 #include "lull/trace.h"
 #include "net/addr.h"
 #include "net/endpoint.h"
+
+/* What the built-in loop that was configured costs. */
+#ifdef LULL_LOOP_POLL
+#define LOOP_FDS         2u /* a pipe */
+#define ALARM_SYSCALLS   0u /* the poll's own timeout */
+#define WATCH_SYSCALLS   0u /* a list of ours */
+#define WAIT_CLOCK_READS 1u /* the timeout of a poll while an alarm stands */
+#else
+#define LOOP_FDS         3u /* epoll, timerfd, eventfd */
+#define ALARM_SYSCALLS   1u /* timerfd_settime */
+#define WATCH_SYSCALLS   1u /* epoll_ctl */
+#define WAIT_CLOCK_READS 0u
+#endif
 
 /* A loop, and the counters that the test's own socket calls go to. */
 struct net_world {

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+#include "loop/loop_poll.h"
+
+#include <errno.h>
+#include <limits.h>
+
+#include "base/container.h"
+#include "base/invariant.h"
+#include "base/mem.h"
+#include "exec/executor.h"
+#include "loop/loop.h"
+#include "loop/loop_fork.h"
+
+#define WATCHES_FIRST 8
+
+static const struct lull_loop_ops poll_ops;
+
+/* In the verbs it can be no other. */
+static struct loop_poll *self(struct lull_loop *base)
+{
+    return container_of(base, struct loop_poll, base);
+}
+
+static struct lull_counters *counters_of(struct loop_poll *loop)
+{
+    return executor_counters(loop->base.executor);
+}
+
+static int open_pipe(struct loop_poll *loop)
+{
+    int err;
+
+    if (loop->wake.fds[0] >= 0) {
+        return 0;
+    }
+    err = loop_pipe_open(&loop->wake, counters_of(loop));
+    if (err == 0) {
+        /* Before this there was nothing that a forked child could share. */
+        loop_fork_own(&loop->base);
+    }
+    return err;
+}
+
+/* ---- the seam */
+
+static void note_change(struct loop_poll *loop)
+{
+    __atomic_fetch_add(&loop->changes, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&loop->is_polling, __ATOMIC_SEQ_CST) != 0) {
+        loop->base.ops->wake(&loop->base);
+    }
+}
+
+static size_t place_of(const struct lull_watch *w)
+{
+    return (size_t)(uintptr_t)w->host;
+}
+
+static void set_place(struct lull_watch *w, size_t place)
+{
+    w->host = (void *)(uintptr_t)place;
+}
+
+static int add(struct loop_poll *loop, struct lull_watch *w)
+{
+    struct lull_watch **watches;
+    size_t capacity = loop->capacity == 0 ? WATCHES_FIRST : loop->capacity * 2;
+
+    if (loop->count == loop->capacity) {
+        watches = (struct lull_watch **)mem_resize_array(loop->allocator, loop->watches, capacity, sizeof(struct lull_watch *));
+        if (watches == NULL) {
+            return ENOMEM;
+        }
+        counters_of(loop)->allocations++;
+        loop->watches = watches;
+        loop->capacity = capacity;
+    }
+    loop->watches[loop->count++] = w;
+    set_place(w, loop->count);
+    return 0;
+}
+
+static void take_out(struct loop_poll *loop, struct lull_watch *w)
+{
+    struct lull_watch *last = loop->watches[--loop->count];
+
+    loop->watches[place_of(w) - 1] = last;
+    set_place(last, place_of(w));
+    set_place(w, 0);
+}
+
+static int watch_fd(struct lull_loop *base, struct lull_watch *w, unsigned want)
+{
+    struct loop_poll *loop = self(base);
+    int err;
+
+    if (want == LULL_WANT_NONE) {
+        w->want = want;
+        if (place_of(w) != 0) {
+            take_out(loop, w);
+            note_change(loop);
+        }
+        return 0;
+    }
+    if (w->fd < 0) {
+        return EBADF; /* poll would pass over it */
+    }
+    err = open_pipe(loop);
+    if (err == 0 && place_of(w) == 0) {
+        err = add(loop, w);
+    }
+    if (err != 0) {
+        return err;
+    }
+    w->want = want;
+    note_change(loop);
+    return 0;
+}
+
+static int set_alarm(struct lull_loop *base, struct lull_instant at)
+{
+    struct loop_poll *loop = self(base);
+    int err;
+
+    if (at.ns == LULL_NEVER) {
+        return 0; /* what is armed stays: at most one early turn */
+    }
+    if (at.ns <= lull_executor_now(base->executor).ns) {
+        loop->is_alarm_due = true;
+        note_change(loop);
+        return 0;
+    }
+    err = open_pipe(loop);
+    if (err != 0) {
+        return err;
+    }
+    if (lull_instant_before(at, loop->alarm_at)) {
+        loop->alarm_at = at;
+        note_change(loop);
+    }
+    return 0;
+}
+
+static void wake_up(struct lull_loop *base)
+{
+    if (!lull_loop_is_forked(base)) {
+        loop_pipe_set(&self(base)->wake);
+    }
+}
+
+static void run_soon(struct lull_loop *base)
+{
+    struct loop_poll *loop = self(base);
+
+    __atomic_store_n(&loop->is_due, 1, __ATOMIC_SEQ_CST);
+    note_change(loop);
+}
+
+/* ---- one round */
+
+/* Asked for, or waiting where no descriptor tells. */
+static bool is_turn_due(struct loop_poll *loop)
+{
+    return loop->is_alarm_due || __atomic_load_n(&loop->is_due, __ATOMIC_SEQ_CST) != 0 ||
+           lull_executor_next_at(loop->base.executor).ns == INT64_MIN;
+}
+
+/* For poll; rounded up, so that the wait is never shorter than asked for. */
+static int timeout_ms(struct loop_poll *loop, struct lull_instant until)
+{
+    const struct lull_instant wake_at = lull_instant_before(loop->alarm_at, until) ? loop->alarm_at : until;
+    int64_t left_ns, ms;
+
+    if (until.ns == LOOP_UNTIL_NOW || is_turn_due(loop) || !executor_sleep(loop->base.executor)) {
+        return 0;
+    }
+    if (wake_at.ns == LULL_NEVER) {
+        return -1;
+    }
+    left_ns = lull_instant_diff(wake_at, lull_executor_now(loop->base.executor));
+    if (left_ns <= 0) {
+        if (wake_at.ns == loop->alarm_at.ns) {
+            loop->alarm_at = lull_at(LULL_NEVER);
+            loop->is_alarm_due = true;
+        }
+        return 0;
+    }
+    ms = left_ns / LULL_MS + (left_ns % LULL_MS != 0);
+    return ms > INT_MAX ? INT_MAX : (int)ms;
+}
+
+static short events_of(unsigned want)
+{
+    return (short)(((want & LULL_WANT_READ) != 0 ? POLLIN : 0) | ((want & LULL_WANT_WRITE) != 0 ? POLLOUT : 0));
+}
+
+static unsigned ready_of(int events)
+{
+    unsigned ready = LULL_WANT_NONE;
+
+    /* An error or a hang-up is found out by whoever reads or writes. */
+    if ((events & (POLLIN | POLLERR | POLLHUP | POLLNVAL)) != 0) {
+        ready |= LULL_WANT_READ;
+    }
+    if ((events & (POLLOUT | POLLERR | POLLHUP | POLLNVAL)) != 0) {
+        ready |= LULL_WANT_WRITE;
+    }
+    return ready;
+}
+
+/* Writes down what the poll shall see. 0 or an errno. */
+static int list_watches(struct loop_poll *loop)
+{
+    struct pollfd *polled = loop->polled;
+
+    if (loop->polled_capacity < loop->count + 1) {
+        polled = (struct pollfd *)mem_resize_array(loop->allocator, polled, loop->capacity + 1, sizeof(*polled));
+        if (polled == NULL) {
+            return ENOMEM;
+        }
+        counters_of(loop)->allocations++;
+        loop->polled = polled;
+        loop->polled_capacity = loop->capacity + 1;
+    }
+    polled[0].fd = loop->wake.fds[0];
+    polled[0].events = POLLIN;
+    polled[0].revents = 0;
+    for (size_t i = 0; i < loop->count; i++) {
+        polled[i + 1].fd = loop->watches[i]->fd;
+        polled[i + 1].events = events_of(loop->watches[i]->want);
+        polled[i + 1].revents = 0;
+    }
+    return 0;
+}
+
+/* If the list is another one by now, the next poll tells what is still ready. */
+static void hear(struct loop_poll *loop, size_t listed, unsigned changes)
+{
+    if (loop->polled[0].revents != 0) {
+        loop_pipe_take(&loop->wake, counters_of(loop));
+    }
+    if (changes != __atomic_load_n(&loop->changes, __ATOMIC_SEQ_CST)) {
+        return;
+    }
+    for (size_t i = 0; i < listed; i++) {
+        struct lull_watch *w = loop->watches[i];
+        unsigned ready = ready_of(loop->polled[i + 1].revents) & w->want;
+
+        if (ready != LULL_WANT_NONE) {
+            lull_watch_ready(&loop->base, w, ready);
+        }
+    }
+}
+
+static void hear_alarm(struct loop_poll *loop)
+{
+    if (loop->is_alarm_due) {
+        executor_on_alarm_gone(loop->base.executor);
+        loop->is_alarm_due = false;
+    }
+}
+
+/* The time was the alarm's when nothing came and the alarm was the nearer end of the wait, by whatever clock. */
+static void hear_timeout(struct loop_poll *loop, struct lull_instant until)
+{
+    if (loop->alarm_at.ns != LULL_NEVER && !lull_instant_before(until, loop->alarm_at)) {
+        loop->alarm_at = lull_at(LULL_NEVER);
+        executor_on_alarm_gone(loop->base.executor);
+    }
+}
+
+static int run_round(struct lull_loop *base, struct lull_instant until)
+{
+    struct loop_poll *loop = self(base);
+    const unsigned changes = __atomic_load_n(&loop->changes, __ATOMIC_SEQ_CST);
+    const size_t listed = loop->count;
+    int err = open_pipe(loop);
+    int count, timeout;
+
+    err = err != 0 ? err : list_watches(loop);
+    if (err != 0) {
+        return err;
+    }
+    __atomic_store_n(&loop->is_polling, 1, __ATOMIC_SEQ_CST);
+    timeout = timeout_ms(loop, until);
+    count = poll(loop->polled, (nfds_t)(listed + 1), timeout);
+    err = count < 0 && errno != EINTR ? errno : 0;
+    __atomic_store_n(&loop->is_polling, 0, __ATOMIC_SEQ_CST);
+    counters_of(loop)->syscalls++;
+    counters_of(loop)->wakeups++;
+    executor_awake(base->executor);
+    if (count > 0) {
+        hear(loop, listed, changes);
+    } else if (count == 0 && timeout > 0) {
+        hear_timeout(loop, until);
+    }
+    hear_alarm(loop);
+    __atomic_store_n(&loop->is_due, 0, __ATOMIC_SEQ_CST);
+    if (err == 0) {
+        /* After an interrupted sleep too: a signal handler may have asked for something. */
+        (void)lull_executor_turn_now(base->executor);
+    }
+    return err;
+}
+
+static const struct lull_loop_ops poll_ops = {
+    .watch = watch_fd,
+    .alarm = set_alarm,
+    .wake = wake_up,
+    .soon = run_soon,
+    .run_once = run_round,
+};
+
+/* ---- its life */
+
+int lull_loop_new(const struct lull_executor_options *options, struct lull_loop **out)
+{
+    const struct lull_allocator *allocator =
+        options != NULL && options->size >= sizeof(*options) ? options->allocator : NULL;
+    struct loop_poll *loop = (struct loop_poll *)mem_zeroed(allocator, sizeof(*loop));
+    int rc;
+
+    if (loop == NULL) {
+        return LULL_RC_NOMEM;
+    }
+    loop->allocator = allocator;
+    loop->alarm_at = lull_at(LULL_NEVER);
+    loop_pipe_init(&loop->wake);
+    rc = loop_init_telling(&loop->base, &poll_ops, "poll", options);
+    if (rc != LULL_OK) {
+        mem_release(allocator, loop);
+        return rc;
+    }
+    *out = &loop->base;
+    return LULL_OK;
+}
+
+void lull_loop_free(struct lull_loop *base)
+{
+    struct loop_poll *loop;
+
+    if (base == NULL) {
+        return;
+    }
+    LULL_INVARIANT(base->ops == &poll_ops, "lull_loop_free of a host's loop");
+    LULL_INVARIANT(!lull_executor_in_context(base->executor), "lull_loop_free in a callback");
+    loop = self(base);
+    lull_loop_fini(base);
+    /* In a child that was forked these are its copies. */
+    loop_pipe_close(&loop->wake);
+    mem_release(loop->allocator, loop->watches);
+    mem_release(loop->allocator, loop->polled);
+    mem_release(loop->allocator, loop);
+}
+
+int lull_loop_fd(struct lull_loop *base)
+{
+    (void)base;
+    return -1;
+}
