@@ -21,3 +21,24 @@ examples_bring_your_own_transport_LDADD = liblull.la
 check_PROGRAMS += examples/bring_your_own_loop
 examples_bring_your_own_loop_SOURCES = examples/bring_your_own_loop.c
 examples_bring_your_own_loop_LDADD = liblull.la
+
+# lull inside another loop; tests/integ/embed_test.sh runs those that were built.
+EMBEDDED =
+if LOOP_EPOLL
+EMBEDDED += examples/embed_epoll
+examples_embed_epoll_SOURCES = examples/embed_epoll.c
+examples_embed_epoll_LDADD = liblull.la
+endif
+if HAVE_LIBUV
+EMBEDDED += examples/embed_libuv
+examples_embed_libuv_SOURCES = examples/embed_libuv.c
+examples_embed_libuv_CPPFLAGS = $(AM_CPPFLAGS) $(LIBUV_CFLAGS)
+examples_embed_libuv_LDADD = liblull.la $(LIBUV_LIBS)
+endif
+if HAVE_GLIB
+EMBEDDED += examples/embed_glib
+examples_embed_glib_SOURCES = examples/embed_glib.c
+examples_embed_glib_CPPFLAGS = $(AM_CPPFLAGS) $(GLIB_CFLAGS)
+examples_embed_glib_LDADD = liblull.la $(GLIB_LIBS)
+endif
+noinst_PROGRAMS += $(EMBEDDED)

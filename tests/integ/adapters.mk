@@ -24,5 +24,6 @@ tests_integ_adapter_glib_test_CPPFLAGS = $(AM_CPPFLAGS) $(GLIB_CFLAGS)
 tests_integ_adapter_glib_test_LDADD = $(UNIT_LIBS) $(GLIB_LIBS)
 endif
 
-# What links a program with each of them; empty: it is not here.
 SCRIPT_TESTS += tests/headers/adapters.sh
+
+SCRIPT_TESTS += tests/integ/embed_test.sh
