@@ -335,6 +335,7 @@ static int start(struct endpoint_tls *tls, const char *authority)
         .wall_s = tls->wall_s,
         .owner = tls,
         .verify = tls_on_verified,
+        .extension = tls_on_extension,
     };
     int rc = tls_ctx_start(tls->credentials, &how, &tls->ssl, &error);
     if (rc == LULL_RC_NOMEM) {

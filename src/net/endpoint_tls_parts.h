@@ -12,6 +12,7 @@
 #include "net/tls_wire.h"
 
 #define TLS_HOST_BYTES 256
+#define TLS_ALPN_BYTES 24
 
 struct endpoint_tls {
     struct endpoint base;
@@ -28,7 +29,9 @@ struct endpoint_tls {
     size_t taken;      /* bytes enciphered and not yet told as written */
     int64_t wall_s;    /* when the peer's certificate is looked at */
     char name[TLS_HOST_BYTES];
-    char *session_key; /* clients */
+    char *session_key;            /* clients */
+    uint8_t alpn[TLS_ALPN_BYTES]; /* clients: what the server chose, cut */
+    size_t alpn_len;
     char text[TLS_TEXT_BYTES];
 };
 
@@ -44,6 +47,10 @@ enum io tls_give_up_ssl(struct endpoint_tls *tls, const char *phase);
 
 /* OpenSSL's verdict on a certificate, which stands; the first that is bad is told. */
 int tls_on_verified(int is_good, X509_STORE_CTX *store);
+
+/* Keeps the server's choice of protocol, which OpenSSL does not tell where it refuses it. */
+void tls_on_extension(SSL *ssl, int is_from_server, int type, const unsigned char *data, int len,
+                      void *arg);
 
 /* A client starts with the session of an earlier connection, if there is one. */
 void tls_offer_session(struct endpoint_tls *tls);

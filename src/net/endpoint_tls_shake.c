@@ -33,6 +33,11 @@ enum io tls_give_up_text(struct endpoint_tls *tls, const char *phase, const char
     return tls_give_up(tls, phase, 0);
 }
 
+static bool is_h2(const uint8_t *protocol, size_t len)
+{
+    return len == 2 && memcmp(protocol, "h2", 2) == 0;
+}
+
 static const char *tell_eof(const struct endpoint_tls *tls)
 {
     if (tls->is_up) {
@@ -61,6 +66,11 @@ enum io tls_give_up_ssl(struct endpoint_tls *tls, const char *phase)
         return tls_give_up(tls, phase, 0);
     }
     strbuf_init(&sb, tls->text, sizeof(tls->text));
+    if (!tls->is_up && tls->alpn_len > 0 && !is_h2(tls->alpn, tls->alpn_len)) {
+        ERR_clear_error();
+        tls_text_alpn(&sb, tls->is_server, tls->alpn, tls->alpn_len);
+        return tls_give_up(tls, phase, 0);
+    }
     tls_text_error(&sb, tls->wire.first, tls->wire.first_len);
     return tls_give_up(tls, phase, 0);
 }
@@ -76,6 +86,19 @@ int tls_on_verified(int is_good, X509_STORE_CTX *store)
         tls_text_verify(&sb, store, tls->is_server ? NULL : tls->name, tls->wall_s);
     }
     return is_good;
+}
+
+/* RFC 7301 section 3.1: a list of one, with the lengths of list and name before it. */
+void tls_on_extension(SSL *ssl, int is_from_server, int type, const unsigned char *data, int len,
+                      void *arg)
+{
+    struct endpoint_tls *tls = (struct endpoint_tls *)SSL_get_app_data(ssl);
+    (void)arg;
+    if (is_from_server != 0 && type == TLSEXT_TYPE_application_layer_protocol_negotiation &&
+        len > 3 && data[2] == len - 3) {
+        tls->alpn_len = data[2] < sizeof(tls->alpn) ? data[2] : sizeof(tls->alpn);
+        memcpy(tls->alpn, data + 3, tls->alpn_len);
+    }
 }
 
 /* ---- sessions */
@@ -136,7 +159,7 @@ static enum io on_shaken(struct endpoint_tls *tls)
     unsigned len;
     struct strbuf sb;
     SSL_get0_alpn_selected(tls->ssl, &chosen, &len);
-    if (len != 2 || memcmp(chosen, "h2", 2) != 0) {
+    if (!is_h2(chosen, len)) {
         strbuf_init(&sb, tls->text, sizeof(tls->text));
         tls_text_alpn(&sb, tls->is_server, chosen, len);
         return tls_give_up(tls, tls_handshake_phase, 0);

@@ -384,6 +384,7 @@ int tls_ctx_start(struct lull_credentials *credentials, const struct tls_start *
         SSL_set_accept_state(ssl);
     } else {
         SSL_set_connect_state(ssl);
+        (void)SSL_set_tlsext_debug_callback(ssl, start->extension);
         if (!expect_name(ssl, param, start->name)) {
             rc = rc_fail(error, LULL_RC_INVALID, "\"%.100s\" is no name that TLS could ask for",
                          start->name);

@@ -39,6 +39,8 @@ struct tls_start {
     int64_t wall_s;       /* when certificates must be valid */
     void *owner;          /* SSL_get_app_data */
     SSL_verify_cb verify; /* hears of what is wrong with a certificate */
+    void (*extension)(SSL *ssl, int is_from_server, int type, const unsigned char *data, int len,
+                      void *arg); /* hears of the peer's extensions */
 };
 
 /* A fresh connection [own], as far as it is the credentials' affair. LULL_OK, LULL_RC_NOMEM, or

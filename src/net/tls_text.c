@@ -145,9 +145,11 @@ static bool is_tls(const uint8_t *first, size_t len)
     return len < 2 || (first[0] >= 20 && first[0] <= 23 && first[1] == 3);
 }
 
-static void add_alert(struct strbuf *sb, int alert)
+static void add_alert(struct strbuf *sb, int alert, const char *text)
 {
-    strbuf_printf(sb, "the peer sent alert %d (%s)", alert, SSL_alert_desc_string_long(alert));
+    const char *name = SSL_alert_desc_string_long(alert);
+    strbuf_printf(sb, "the peer sent alert %d (%s)", alert,
+                  strcmp(name, "unknown") != 0 || text == NULL ? name : text);
     if (alert == SSL_AD_NO_APPLICATION_PROTOCOL) {
         strbuf_add(sb, ": it speaks none of ALPN's offer, which was h2");
     }
@@ -164,7 +166,7 @@ void tls_text_error(struct strbuf *sb, const uint8_t *first, size_t first_len)
         strbuf_add(sb, "the peer does not speak TLS, it began with ");
         strbuf_quoted(sb, first, first_len, QUOTED_BYTES);
     } else if (is_ssl && reason >= SSL_AD_REASON_OFFSET && reason < SSL_AD_REASON_OFFSET + 256) {
-        add_alert(sb, reason - SSL_AD_REASON_OFFSET);
+        add_alert(sb, reason - SSL_AD_REASON_OFFSET, text);
     } else {
         strbuf_add(sb, text != NULL ? text : "OpenSSL does not say why");
     }
