@@ -13,6 +13,10 @@ cd "$root"
 # Who may, and why: file, name, reason.
 may=$(
     cat <<'LIST'
+src/exec/wait_cell.c sys/syscall.h the number of the futex call
+src/exec/wait_cell.c syscall the futex, which has no function in the C library
+src/exec/wait_cell.c SYS_futex sleeps and wakes; reads no clock
+src/exec/wait_cell.c lull_clock_system where there is no futex, a condition's timeout is an instant of the wall clock
 src/loop/loop_alarm.c time.h its timerfd takes a timespec
 src/time/clock_monotonic.c lull_clock_system it is the system clock
 include/lull/clock.h lull_clock_system declares it

@@ -46,6 +46,8 @@ int lull_executor_new(const struct lull_executor_options *options, struct lull_e
     atomic_init(&executor->driver, thread_id());
     atomic_init(&executor->is_soon_asked, false);
     atomic_init(&executor->loop_state, EXECUTOR_LOOP_AWAKE);
+    atomic_init(&executor->takers, 0);
+    wait_cell_init(&executor->turn_free);
     inbox_init(&executor->inbox);
     task_queue_init(&executor->ready);
     task_queue_init(&executor->tasks);
@@ -74,6 +76,7 @@ void lull_executor_free(struct lull_executor *executor)
     lanes_fini(&executor->lanes);
     timerq_fini(&executor->timers);
     size_classes_fini(&executor->classes);
+    wait_cell_fini(&executor->turn_free);
     mem_release(executor->allocator, executor->read_buffer);
     mem_release(executor->allocator, executor->write_buffer);
     mem_release(executor->allocator, executor->record_buffer);
@@ -104,18 +107,26 @@ bool executor_claim(struct lull_executor *executor)
 {
     uintptr_t nobody = 0;
     const uintptr_t self = thread_id();
-    /* Acquire pairs with executor_yield: what the last thread in context did is seen by this one. */
-    if (!atomic_compare_exchange_strong_explicit(&executor->owner, &nobody, self,
-                                                 memory_order_acquire, memory_order_relaxed)) {
-        return false;
-    }
-    executor_drive(executor);
-    return true;
+    /* Acquire pairs with executor_yield: what the last thread in context did is seen by this one. Sequentially consistent when it
+     * fails: see executor_yield. */
+    return atomic_compare_exchange_strong_explicit(&executor->owner, &nobody, self,
+                                                   memory_order_seq_cst, memory_order_seq_cst);
 }
 
 void executor_yield(struct lull_executor *executor)
 {
-    atomic_store_explicit(&executor->owner, 0, memory_order_release);
+    /* "I give it back, then I look who waits" on this side, "I say that I wait, then I try" on the other: not both can miss. */
+    atomic_store_explicit(&executor->owner, 0, memory_order_seq_cst);
+    if (atomic_load_explicit(&executor->takers, memory_order_seq_cst) != 0) {
+        wait_cell_bump(&executor->turn_free);
+    }
+}
+
+/* Just claimed, and not for a turn: the clock is read by the first who asks. */
+static void begin_visit(struct lull_executor *executor)
+{
+    executor->turn_now = lull_at(INT64_MIN);
+    executor->now_is_stale = true;
 }
 
 int lull_executor_enter(struct lull_executor *executor)
@@ -123,10 +134,54 @@ int lull_executor_enter(struct lull_executor *executor)
     if (!executor_claim(executor)) {
         return LULL_RC_IN_TURN;
     }
-    /* Read by the first who asks. */
-    executor->turn_now = lull_at(INT64_MIN);
-    executor->now_is_stale = true;
+    if (!executor_is_open(executor)) {
+        executor_drive(executor);
+    }
+    begin_visit(executor);
     return LULL_OK;
+}
+
+static bool may_visit(const struct lull_executor *executor)
+{
+    return executor_is_open(executor) ||
+           atomic_load_explicit(&executor->driver, memory_order_relaxed) == thread_id();
+}
+
+bool executor_visit(struct lull_executor *executor)
+{
+    if (!may_visit(executor) || !executor_claim(executor)) {
+        return false;
+    }
+    begin_visit(executor);
+    return true;
+}
+
+void executor_end_visit(struct lull_executor *executor)
+{
+    executor_yield(executor);
+}
+
+void executor_take(struct lull_executor *executor)
+{
+    if (!executor_claim(executor)) {
+        (void)atomic_fetch_add_explicit(&executor->takers, 1, memory_order_seq_cst);
+        uint32_t seen = wait_cell_read(&executor->turn_free);
+        while (!executor_claim(executor)) {
+            (void)wait_cell_wait(&executor->turn_free, seen, LULL_NEVER);
+            seen = wait_cell_read(&executor->turn_free);
+        }
+        (void)atomic_fetch_sub_explicit(&executor->takers, 1, memory_order_relaxed);
+    }
+    begin_visit(executor);
+}
+
+bool executor_take_open(struct lull_executor *executor)
+{
+    if (executor_is_open(executor)) {
+        executor_take(executor);
+        return true;
+    }
+    return false;
 }
 
 void lull_executor_leave(struct lull_executor *executor)
@@ -145,10 +200,23 @@ bool executor_enter(struct lull_executor *executor)
     if (executor_is_here(executor)) {
         return false;
     }
-    const int rc = lull_executor_enter(executor);
-    LULL_INVARIANT(rc == LULL_OK,
-                   "a channel or a server is used on a thread that does not drive its loop");
+    if (!executor_take_open(executor)) {
+        const int rc = lull_executor_enter(executor);
+        LULL_INVARIANT(rc == LULL_OK,
+                       "a channel or a server is used on a thread that does not drive its loop");
+    }
     return true;
+}
+
+bool executor_try_enter(struct lull_executor *executor, bool *had_to_enter)
+{
+    *had_to_enter = !executor_is_here(executor);
+    return !*had_to_enter || executor_visit(executor);
+}
+
+bool executor_is_in_turn(const struct lull_executor *executor)
+{
+    return executor->is_turn;
 }
 
 void executor_leave(struct lull_executor *executor, bool had_to_enter)
@@ -188,7 +256,10 @@ bool lull_executor_submit(struct lull_executor *executor, struct lull_task *task
          * drives now, or that other sees the task before it sleeps. */
         if (atomic_load_explicit(&executor->driver, memory_order_seq_cst) == thread_id()) {
             executor_ask_soon(executor);
-        } else {
+        }
+        /* A loop that says when it sleeps may be polled by another thread since. */
+        if (executor_is_open(executor) ||
+            atomic_load_explicit(&executor->driver, memory_order_seq_cst) != thread_id()) {
             executor_wake_if_asleep(executor);
         }
     }
@@ -254,7 +325,15 @@ struct lull_instant executor_fresh_now(struct lull_executor *executor)
 
 struct lull_instant lull_executor_now(struct lull_executor *executor)
 {
-    return executor_is_here(executor) ? executor_fresh_now(executor) : read_clock(executor);
+    if (executor_is_here(executor)) {
+        return executor_fresh_now(executor);
+    }
+    if (!executor_visit(executor)) {
+        return lull_clock_now(executor->clock); /* whoever is in context has the counters */
+    }
+    const struct lull_instant now = read_clock(executor);
+    executor_end_visit(executor);
+    return now;
 }
 
 void executor_on_user_returned(struct lull_executor *executor)

@@ -19,10 +19,19 @@ struct timerq;
 /* Bytes of the buffer for TLS records: a batch of the write buffer with a frame more, enciphered, and a record's plaintext. */
 #define EXECUTOR_RECORD_BYTES ((size_t)112 * 1024)
 
-/* Enters the context unless this thread is in it; true when it had to, to be handed to executor_leave. Asserts that no other
- * thread is: for public functions of what lives on the executor. Driving thread. */
+/*
+ * Enters the context unless this thread is in it; true when it had to, to be handed to executor_leave. For public functions of what
+ * lives on the executor. Where visits are allowed (below) any thread, which waits for its turn; elsewhere the driving thread,
+ * asserted.
+ */
 bool executor_enter(struct lull_executor *executor);
 void executor_leave(struct lull_executor *executor, bool had_to_enter);
+
+/* The same without waiting and without asserting, on any thread: false, this thread cannot be in context now. */
+bool executor_try_enter(struct lull_executor *executor, bool *had_to_enter);
+
+/* True inside a turn: what others may hold is freed by executor_post_dead. In a visit there are no others. In context. */
+bool executor_is_in_turn(const struct lull_executor *executor);
 
 /* Marks a task that calls nobody back and posts what does: it runs in a quiet turn as well. After lull_task_init. */
 static inline void executor_task_set_quiet(struct lull_task *task)
@@ -33,9 +42,11 @@ static inline void executor_task_set_quiet(struct lull_task *task)
 /*
  * A quiet turn: the inbox, quiet tasks, flushes. No user code, no read, no timer, no free, and no clock unless a task asks for it:
  * what was started outside a turn reaches the wire. The rest waits in its order for the next turn, which the loop is asked for.
- * LULL_OK or LULL_RC_IN_TURN. For any thread that may drive.
+ * LULL_OK or LULL_RC_IN_TURN. For any thread that may drive, or visit: then it waits for the context. The second one is for
+ * a visitor who stays in it.
  */
 int executor_quiet_turn(struct lull_executor *executor);
+void executor_quiet_turn_taken(struct lull_executor *executor);
 
 /* Queues for the phases of a turn. A task is in one queue at a time; posting one that is queued does nothing. */
 void executor_post_ready(struct lull_executor *executor, struct lull_task *task); /* ready endpoints: read phase; also legal outside a turn on the driving thread */
@@ -99,6 +110,27 @@ bool executor_is_alarm_refused(const struct lull_executor *executor);
  */
 bool executor_sleep(struct lull_executor *executor);
 void executor_awake(struct lull_executor *executor);
+
+/* Wakes the loop if it sleeps: something was put in from another thread. Any thread. */
+void executor_wake_if_asleep(struct lull_executor *executor);
+
+/*
+ * Visits: outside a turn a thread becomes the one in context for a moment, without driving. Any thread may if the loop says when it
+ * sleeps, for such a loop waits for its turn (executor_take); elsewhere only the driving thread, since a host's turn would be
+ * refused. False: not this thread, or somebody is in context. A visit ends with executor_end_visit if nothing was posted and no timer
+ * moved, else with lull_executor_leave.
+ */
+bool executor_visit(struct lull_executor *executor);
+void executor_end_visit(struct lull_executor *executor);
+
+/*
+ * Waits until nobody else is in context and becomes the one who is; ends as a visit does, or with executor_turn_taken: a turn at
+ * the clock's now, which gives the context back. Not in context; of a loop that says when it sleeps. Of another loop
+ * executor_take_open returns false.
+ */
+void executor_take(struct lull_executor *executor);
+bool executor_take_open(struct lull_executor *executor);
+void executor_turn_taken(struct lull_executor *executor);
 
 /* For a host's loop that cannot tell when it sleeps: it is taken for asleep between turns, so that the first submit after
  * each turn wakes it. It must answer every wake with a turn. */

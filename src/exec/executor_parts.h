@@ -16,6 +16,7 @@
 #include "exec/lane.h"
 #include "exec/task_queue.h"
 #include "exec/thread_id.h"
+#include "exec/wait_cell.h"
 #include "time/timerq.h"
 
 /* Keeps what other threads write off the driving thread's lines. */
@@ -35,6 +36,7 @@ struct lull_executor {
 
     struct lull_instant turn_now; /* what this turn or visit goes by; INT64_MIN: not read yet */
     bool now_is_stale;            /* a user callback has returned since it was read */
+    bool is_turn;                 /* who is in context runs a turn */
     uint32_t task_budget;
     uint32_t budget_left; /* of this turn */
 
@@ -68,6 +70,8 @@ struct lull_executor {
     struct inbox inbox;
     _Atomic(int) loop_state;     /* enum executor_loop_state */
     _Atomic(bool) is_soon_asked; /* the loop was asked for a turn that has not come yet */
+    _Atomic(uint32_t) takers;    /* threads that wait for the turn */
+    struct wait_cell turn_free;  /* counts up when it is given back while somebody waits */
     char end[EXECUTOR_LINE_BYTES];
 };
 
@@ -84,8 +88,14 @@ struct lull_instant executor_fresh_now(struct lull_executor *executor);
 /* This thread drives from now on: its submits outside the context ask for a turn `soon`. */
 void executor_drive(struct lull_executor *executor);
 
-/* Becomes the one in context. False: somebody is. */
+/* Becomes the one in context, without driving. False: somebody is. */
 bool executor_claim(struct lull_executor *executor);
+
+/* The loop says when it sleeps and waits for its own turn: any thread may visit. */
+static inline bool executor_is_open(const struct lull_executor *executor)
+{
+    return executor->loop != NULL && !executor->is_loop_silent;
+}
 
 /* Ends being in context. */
 void executor_yield(struct lull_executor *executor);
@@ -113,8 +123,5 @@ void executor_alarm_after_quiet(struct lull_executor *executor);
 
 /* exec/alarm.c: something was put in from the driving thread, outside the context. */
 void executor_ask_soon(struct lull_executor *executor);
-
-/* exec/alarm.c: something was put in from another thread. */
-void executor_wake_if_asleep(struct lull_executor *executor);
 
 #endif

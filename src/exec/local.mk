@@ -9,4 +9,5 @@ liblull_core_la_SOURCES += \
 	src/exec/task_queue.h \
 	src/exec/thread_id.h \
 	src/exec/timer.c \
-	src/exec/turn.c
+	src/exec/turn.c \
+	src/exec/wait_cell.c src/exec/wait_cell.h

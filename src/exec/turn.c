@@ -109,14 +109,17 @@ static void run_phases(struct lull_executor *executor)
 /* The turn of an executor that has just been claimed. */
 static void run_claimed(struct lull_executor *executor, struct lull_instant now)
 {
+    executor_drive(executor);
     executor->counters.turns++;
     executor->turn_now = now;
     executor->now_is_stale = false;
+    executor->is_turn = true;
     executor->budget_left = executor->task_budget;
     executor_alarm_on_turn(executor, now);
     run_phases(executor);
     executor_alarm_update(executor);
     refusal_settle(executor);
+    executor->is_turn = false;
     executor_yield(executor);
 }
 
@@ -140,20 +143,32 @@ static void run_quiet_tasks(struct lull_executor *executor)
     task_queue_move(&executor->tasks, &others);
 }
 
-int executor_quiet_turn(struct lull_executor *executor)
+void executor_quiet_turn_taken(struct lull_executor *executor)
 {
-    const int rc = lull_executor_enter(executor);
-    if (rc != LULL_OK) {
-        return rc;
-    }
     executor->counters.turns++;
+    executor->is_turn = true;
     executor->budget_left = executor->task_budget;
     run_inbox(executor, true);
     run_quiet_tasks(executor);
     run_snapshot(executor, &executor->flushes);
     run_quiet_tasks(executor); /* a stream that may go elsewhere after a write that failed */
     run_snapshot(executor, &executor->flushes);
+    executor->is_turn = false;
     executor_alarm_after_quiet(executor);
+}
+
+int executor_quiet_turn(struct lull_executor *executor)
+{
+    if (executor_is_here(executor)) {
+        return LULL_RC_IN_TURN;
+    }
+    if (!executor_take_open(executor)) {
+        const int rc = lull_executor_enter(executor);
+        if (rc != LULL_OK) {
+            return rc;
+        }
+    }
+    executor_quiet_turn_taken(executor);
     executor_yield(executor);
     return LULL_OK;
 }
@@ -190,7 +205,12 @@ int lull_executor_turn_now(struct lull_executor *executor)
         executor_alarm_on_refused(executor);
         return LULL_RC_IN_TURN;
     }
+    executor_turn_taken(executor);
+    return LULL_OK;
+}
+
+void executor_turn_taken(struct lull_executor *executor)
+{
     executor->counters.clock_reads++;
     run_claimed(executor, lull_clock_now(executor->clock));
-    return LULL_OK;
 }

@@ -105,7 +105,8 @@ static int watch_fd(struct lull_loop *base, struct lull_watch *w, unsigned want)
  */
 static void tell_host(struct loop_epoll *loop)
 {
-    if (loop->is_nested && !loop->is_inside) {
+    if (__atomic_load_n(&loop->is_nested, __ATOMIC_RELAXED) &&
+        !__atomic_load_n(&loop->is_inside, __ATOMIC_RELAXED)) {
         loop->base.ops->wake(&loop->base);
     }
 }
@@ -121,6 +122,8 @@ static int set_alarm(struct lull_loop *base, struct lull_instant at)
     if (at.ns <= lull_executor_now(base->executor).ns) {
         loop->is_alarm_due = true;
         tell_host(loop);
+        /* A visitor asks, and the poller is another thread. */
+        executor_wake_if_asleep(base->executor);
         return 0;
     }
     if (lull_loop_is_forked(base)) {
@@ -159,7 +162,7 @@ static void run_soon(struct lull_loop *base)
 
 /* ---- one round */
 
-/* For epoll_wait; rounded up, so that the wait is never shorter than asked for. */
+/* For epoll_wait; rounded up, so that the wait is never shorter than asked for. In context. */
 static int timeout_ms(struct loop_epoll *loop, struct lull_instant until)
 {
     int64_t left_ns, ms;
@@ -210,25 +213,43 @@ static void hear(struct loop_epoll *loop, const struct epoll_event *event)
 /* A host that polls us sleeps from now on: what is waiting already must wake it. */
 static void leave_to_host(struct loop_epoll *loop)
 {
+    executor_take(loop->base.executor);
     if (is_turn_due(loop) || !executor_sleep(loop->base.executor)) {
         tell_host(loop);
     }
+    executor_end_visit(loop->base.executor);
+}
+
+/* Before the poll: how long it may sleep, in ms. 0 or an errno. The turn is given up while it does. */
+static int prepare(struct loop_epoll *loop, struct lull_instant until, int *timeout)
+{
+    struct lull_executor *executor = loop->base.executor;
+    int err;
+
+    executor_take(executor);
+    err = open_fds(loop);
+    if (err == 0) {
+        __atomic_store_n(&loop->is_inside, true, __ATOMIC_RELAXED);
+        *timeout = timeout_ms(loop, until);
+    }
+    executor_end_visit(executor);
+    return err;
 }
 
 static int run_round(struct lull_loop *base, struct lull_instant until)
 {
     struct loop_epoll *loop = self(base);
     struct epoll_event events[EVENTS_MAX];
-    int err = open_fds(loop);
     int count, timeout;
+    int err = prepare(loop, until, &timeout);
 
     if (err != 0) {
         return err;
     }
-    loop->is_inside = true;
-    timeout = timeout_ms(loop, until);
     count = epoll_wait(loop->epoll_fd, events, EVENTS_MAX, timeout);
     err = count < 0 && errno != EINTR ? errno : 0;
+    /* Visitors free nothing that an event could still point to: frees are for a turn, and turns are ours. */
+    executor_take(base->executor);
     counters_of(loop)->syscalls++;
     counters_of(loop)->wakeups++;
     executor_awake(base->executor);
@@ -242,10 +263,12 @@ static int run_round(struct lull_loop *base, struct lull_instant until)
     loop->is_alarm_due = false;
     if (err == 0) {
         /* After an interrupted sleep too: a signal handler may have asked for something. */
-        (void)lull_executor_turn_now(base->executor);
+        executor_turn_taken(base->executor);
+    } else {
+        executor_end_visit(base->executor);
     }
-    loop->is_inside = false;
-    if (loop->is_nested) {
+    __atomic_store_n(&loop->is_inside, false, __ATOMIC_RELAXED);
+    if (__atomic_load_n(&loop->is_nested, __ATOMIC_RELAXED)) {
         leave_to_host(loop);
     }
     return err;
@@ -304,15 +327,34 @@ void lull_loop_free(struct lull_loop *base)
     mem_release(loop->allocator, loop);
 }
 
+/* 0 or an errno. */
+static int open_for_host(struct loop_epoll *loop)
+{
+    struct lull_executor *executor = loop->base.executor;
+    bool is_inside = lull_executor_in_context(executor);
+    int err;
+
+    if (!is_inside) {
+        executor_take(executor);
+    }
+    err = open_fds(loop);
+    if (err == 0) {
+        __atomic_store_n(&loop->is_nested, true, __ATOMIC_RELAXED);
+    }
+    if (!is_inside) {
+        executor_end_visit(executor);
+    }
+    return err;
+}
+
 int lull_loop_fd(struct lull_loop *base)
 {
     struct loop_epoll *loop = loop_epoll_of(base);
 
-    if (loop == NULL || open_fds(loop) != 0) {
+    if (loop == NULL || open_for_host(loop) != 0) {
         return -1;
     }
-    loop->is_nested = true;
-    if (!loop->is_inside) {
+    if (!__atomic_load_n(&loop->is_inside, __ATOMIC_RELAXED)) {
         leave_to_host(loop);
     }
     return loop->epoll_fd;
