@@ -7,6 +7,12 @@
  * A stream, of any of the three kinds: lull_call_start → (send)* half_close → on_headers → (on_message)* → exactly one
  * `on_closed`, last. What goes out and what comes in are independent of each other.
  *
+ * Threads: everything here may be called on any thread, but for lull_call_peer. What one thread asks of a call happens in the order in
+ * which it asked. A thread that finds another one in a turn, or that does not drive a host's loop, hands over through the inbox and
+ * never waits: what it asked for happens in the next turn, a start then asks the allocator for memory, and a message handed over
+ * so to a call that is just ending is dropped with LULL_OK, as one that is queued at the end is. A thread needs a reference of its own to
+ * a call that another thread may see the end of.
+ *
  * Callbacks come from a task of a turn, never inline, and may call any lull_ function but the four that drive: also the ones that end
  * the call, its channel, or their own handle.
  */
@@ -74,7 +80,7 @@ typedef void (*lull_unary_fn)(struct lull_call *call, const struct lull_unary_re
  * @param out [nullable] receives a reference of the caller's own; NULL: the library's is enough
  * @param error [nullable] receives what was wrong with the arguments
  * @return LULL_OK: done will come, exactly once. Else it will not: LULL_RC_INVALID (method, metadata, options), LULL_RC_CLOSED,
- *   LULL_RC_NOMEM, LULL_RC_LIMIT (message too large, queue full). Driving thread, callbacks included. Since 0.1.
+ *   LULL_RC_NOMEM, LULL_RC_LIMIT (message too large, queue full). Any thread, callbacks included. Since 0.1.
  */
 LULL_API int lull_call_unary(struct lull_channel *channel, const struct lull_call_options *options,
                              struct lull_slice request, lull_unary_fn done, void *ctx, struct lull_call **out,
@@ -131,7 +137,7 @@ static inline void lull_call_handler_init(struct lull_call_handler *handler)
  * @param out [nullable] receives a reference of the caller's own; NULL: the library's is enough
  * @param error [nullable] receives what was wrong with the arguments
  * @return LULL_OK: on_closed will come, exactly once. Else nothing will: LULL_RC_INVALID (method, metadata, options, handler),
- *   LULL_RC_CLOSED, LULL_RC_NOMEM, LULL_RC_LIMIT (queue full). Driving thread, callbacks included. Since 0.2.
+ *   LULL_RC_CLOSED, LULL_RC_NOMEM, LULL_RC_LIMIT (queue full). Any thread, callbacks included. Since 0.2.
  */
 LULL_API int lull_call_start(struct lull_channel *channel, const struct lull_call_options *options,
                              const struct lull_call_handler *handler, void *ctx, struct lull_call **out,
@@ -143,13 +149,13 @@ LULL_API int lull_call_start(struct lull_channel *channel, const struct lull_cal
  * @param message [ref] unframed
  * @return LULL_OK: it is queued. Else it was not taken: LULL_RC_AGAIN (LULL_CALL_QUEUE_BYTES are queued; on_writable follows),
  *   LULL_RC_STATE (after lull_call_half_close, and on a unary call), LULL_RC_CLOSED (the call is over, or the server has ended it and
- *   on_closed is on its way), LULL_RC_LIMIT (above max_send_message_bytes), LULL_RC_NOMEM. Driving thread, callbacks included. Since 0.2.
+ *   on_closed is on its way), LULL_RC_LIMIT (above max_send_message_bytes), LULL_RC_NOMEM. Any thread, callbacks included. Since 0.2.
  */
 LULL_API int lull_call_send(struct lull_call *call, struct lull_slice message);
 
 /**
  * Says that no more messages will be sent, behind those that are queued. The second time, and after the end, nothing happens.
- * @return LULL_OK; LULL_RC_CLOSED after the end; LULL_RC_NOMEM: nothing was said, it may be tried again. Driving thread, callbacks
+ * @return LULL_OK; LULL_RC_CLOSED after the end; LULL_RC_NOMEM: nothing was said, it may be tried again. Any thread, callbacks
  *   included. Since 0.2.
  */
 LULL_API int lull_call_half_close(struct lull_call *call);
@@ -157,29 +163,29 @@ LULL_API int lull_call_half_close(struct lull_call *call);
 /**
  * Holds back on_message, and with it the server: after one window more (stream_window_bytes) it has to wait. An end that the
  * server made comes behind the messages that are held; lull_call_cancel, the deadline and closing the channel drop them. The deadline
- * goes on. Twice is once; on a unary call nothing happens. Driving thread, callbacks included. Since 0.2.
+ * goes on. Twice is once; on a unary call nothing happens. Any thread, callbacks included. Since 0.2.
  */
 LULL_API void lull_call_pause(struct lull_call *call);
 
-/** Ends a pause; messages follow from a task. Without one nothing happens. Driving thread, callbacks included. Since 0.2. */
+/** Ends a pause; messages follow from a task. Without one nothing happens. Any thread, callbacks included. Since 0.2. */
 LULL_API void lull_call_resume(struct lull_call *call);
 
 /**
  * Ends the call with CANCELLED; done, or on_closed, follows, and no message before it. If the server has ended the call already its
- * status stands. After the end, and the second time, nothing happens. Driving thread, callbacks included. Since 0.1.
+ * status stands. After the end, and the second time, nothing happens. Any thread, callbacks included. Since 0.1.
  */
 LULL_API void lull_call_cancel(struct lull_call *call);
 
-/** Takes a reference. NULL is harmless. Driving thread. Since 0.1. */
+/** Takes a reference. NULL is harmless. Any thread. Since 0.1. */
 LULL_API void lull_call_ref(struct lull_call *call);
 
-/** Gives a reference back; a call goes on without any. NULL is harmless. Driving thread. Since 0.1. */
+/** Gives a reference back; a call goes on without any. NULL is harmless. Any thread. Since 0.1. */
 LULL_API void lull_call_unref(struct lull_call *call);
 
-/** The number of this call on its channel, from 1. Since 0.1. */
+/** The number of this call on its channel, from 1. Any thread. Since 0.1. */
 LULL_API uint64_t lull_call_id(const struct lull_call *call);
 
-/** The address of the peer that has the call, "" before it has one [borrow]. Since 0.1. */
+/** The address of the peer that has the call, "" before it has one [borrow]. In a callback of the call, or outside on the driving thread. Since 0.1. */
 LULL_API const char *lull_call_peer(const struct lull_call *call);
 
 #ifdef __cplusplus

@@ -2,6 +2,11 @@
 /**
  * @file channel.h
  * A channel: a target that calls are made to. It dials when it must, waits when it should, and tells why.
+ *
+ * Threads: orders (ref, unref, close, state, enter_idle, reset_backoff) may be given on any thread and never wait: a thread that cannot
+ * carry one out at once, since another one is in a turn or the loop is a host's and another one drives it, leaves it to the next turn.
+ * "Open to visitors" below means: any thread, if the loop is lull's own; it then waits until no other thread is in a turn. On a
+ * host's loop it means the driving thread.
  */
 #ifndef LULL_CHANNEL_H
 #define LULL_CHANNEL_H
@@ -78,27 +83,27 @@ LULL_API void lull_channel_options_init(struct lull_channel_options *options);
  * @param options [borrow] with a loop
  * @param out receives the channel with one reference, owned by the caller; left alone on failure
  * @param error [nullable] receives the code and a text that names what was wrong
- * @return LULL_OK, LULL_RC_INVALID, LULL_RC_UNSUPPORTED, LULL_RC_NOMEM. Driving thread. Since 0.1.
+ * @return LULL_OK, LULL_RC_INVALID, LULL_RC_UNSUPPORTED, LULL_RC_NOMEM. Open to visitors. Since 0.1.
  */
 LULL_API int lull_channel_new(const char *target, const struct lull_channel_options *options,
                               struct lull_channel **out, struct lull_error *error);
 
-/** Takes a reference. NULL is harmless. Driving thread. Since 0.1. */
+/** Takes a reference. NULL is harmless. Any thread. Since 0.1. */
 LULL_API void lull_channel_ref(struct lull_channel *channel);
 
-/** Gives a reference back; the last one closes the channel as lull_channel_close does. NULL is harmless. Driving thread, callbacks included. Since 0.1. */
+/** Gives a reference back; the last one closes the channel as lull_channel_close does. NULL is harmless. Any thread, callbacks included. Since 0.1. */
 LULL_API void lull_channel_unref(struct lull_channel *channel);
 
-/** Ends every call with UNAVAILABLE "channel closed", closes the connection and stays in SHUTDOWN. The second time does nothing. Driving thread, callbacks included. Since 0.1. */
+/** Ends every call with UNAVAILABLE "channel closed", closes the connection and stays in SHUTDOWN. The second time does nothing. Any thread, callbacks included. Since 0.1. */
 LULL_API void lull_channel_close(struct lull_channel *channel);
 
-/** The state before this call; with `try_to_connect` an IDLE channel starts to connect, which wakes it from idle mode and counts as activity then. Driving thread. Since 0.1. */
+/** The state before this call; with `try_to_connect` an IDLE channel starts to connect, which wakes it from idle mode and counts as activity then. Any thread. Since 0.1. */
 LULL_API enum lull_state lull_channel_state(struct lull_channel *channel, bool try_to_connect);
 
 /**
  * Falls idle now, as after the idle timeout: the connection is closed with a GOAWAY, every timer leaves the queue, errors and backoff
  * are forgotten (dials to one address stay 800 ms apart). Calls that are on a connection finish on it, and it closes behind the
- * last of them; calls that wait for one wake the channel again at once. In idle mode and after the close nothing happens. Driving
+ * last of them; calls that wait for one wake the channel again at once. In idle mode and after the close nothing happens. Any
  * thread, callbacks included. Since 0.2.
  */
 LULL_API void lull_channel_enter_idle(struct lull_channel *channel);
@@ -114,12 +119,12 @@ typedef void (*lull_channel_watch_fn)(struct lull_channel *channel, enum lull_st
  * @param fn what to call
  * @param ctx [borrow] handed to fn
  * @return LULL_OK; LULL_RC_CLOSED: the state is SHUTDOWN for good, and so is `not_this`; LULL_RC_INVALID (no fn), LULL_RC_NOMEM.
- *   Driving thread, callbacks included. Since 0.2.
+ *   Open to visitors, callbacks included. Since 0.2.
  */
 LULL_API int lull_channel_watch(struct lull_channel *channel, enum lull_state not_this,
                                 lull_channel_watch_fn fn, void *ctx);
 
-/** Takes back every watch of this fn and ctx. @return true when there was one: it will not be told. Driving thread, callbacks included. Since 0.2. */
+/** Takes back every watch of this fn and ctx. @return true when there was one: it will not be told. Open to visitors, callbacks included. Since 0.2. */
 LULL_API bool lull_channel_unwatch(struct lull_channel *channel, lull_channel_watch_fn fn,
                                    void *ctx);
 
@@ -136,7 +141,7 @@ typedef void (*lull_channel_ping_fn)(void *ctx, int64_t rtt_ns, const char *why)
  * @param ctx [borrow] handed to fn
  * @param error [nullable] receives what was wrong
  * @return LULL_OK: fn will be called. Else not: LULL_RC_STATE (not READY), LULL_RC_CLOSED, LULL_RC_INVALID (no fn), LULL_RC_NOMEM.
- *   Driving thread, callbacks included. Since 0.2.
+ *   Open to visitors, callbacks included. Since 0.2.
  */
 LULL_API int lull_channel_ping(struct lull_channel *channel, lull_channel_ping_fn fn, void *ctx,
                                struct lull_error *error);
@@ -167,11 +172,11 @@ struct lull_channel_stats {
     int64_t rtt_max_ns;   /**< the longest; LULL_NEVER: none yet */
 };
 
-/** Fills `out` as far as its `size` says. Driving thread, callbacks included. Since 0.2. */
+/** Fills `out` as far as its `size` says. Open to visitors, callbacks included. Since 0.2. */
 LULL_API void lull_channel_stats(const struct lull_channel *channel,
                                  struct lull_channel_stats *out);
 
-/** Forgets the backoff: a channel in TRANSIENT_FAILURE dials now, elsewhere nothing happens. Driving thread. Since 0.1. */
+/** Forgets the backoff: a channel in TRANSIENT_FAILURE dials now, elsewhere nothing happens. Any thread. Since 0.1. */
 LULL_API void lull_channel_reset_backoff(struct lull_channel *channel);
 
 /** The options in force after defaults and clamps [borrow]; world is resolved. Since 0.1. */

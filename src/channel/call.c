@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/invariant.h"
+#include "base/mem.h"
 #include "channel/call_stream.h"
 #include "channel/channel_idle.h"
 #include "exec/executor.h"
@@ -19,7 +20,11 @@ static void free_call(struct lull_call *call)
     h2_stream_fini(&call->stream);
     lull_slice_unref(call->message);
     call_arena_release(&channel->arenas, call->arena);
-    lull_recycler_release(channel->recycler, call);
+    if (call->outside.is_made_outside) {
+        mem_release(channel->allocator, call);
+    } else {
+        lull_recycler_release(channel->recycler, call);
+    }
     channel_release(channel);
 }
 
@@ -31,20 +36,29 @@ static void run_dead(struct lull_task *task, struct lull_executor *executor)
 
 void call_hold(struct lull_call *call)
 {
-    call->refs++;
+    (void)atomic_fetch_add_explicit(&call->refs, 1, memory_order_relaxed);
 }
 
 void call_drop(struct lull_call *call)
 {
-    LULL_INVARIANT(call->refs > 0, "a call was given back more often than it was taken");
-    if (--call->refs != 0) {
+    struct lull_executor *executor = call->channel->executor;
+    bool had_to_enter;
+    /* Acquire: what others did with the call is over before it is freed. */
+    unsigned before = atomic_fetch_sub_explicit(&call->refs, 1, memory_order_acq_rel);
+    LULL_INVARIANT(before > 0, "a call was given back more often than it was taken");
+    if (before != 1) {
         return;
     }
-    if (lull_executor_in_context(call->channel->executor)) {
-        executor_post_dead(call->channel->executor, &call->dead);
-    } else {
-        free_call(call);
+    if (!executor_try_enter(executor, &had_to_enter)) {
+        (void)lull_executor_submit(executor, &call->dead);
+        return;
     }
+    if (had_to_enter) {
+        free_call(call);
+    } else {
+        executor_post_dead(executor, &call->dead);
+    }
+    executor_leave(executor, had_to_enter);
 }
 
 void lull_call_ref(struct lull_call *call)
@@ -180,9 +194,10 @@ void call_end(struct lull_call *call, const struct call_outcome *outcome)
     call_set_phase(call, call->phase);
     set_status(call, outcome);
     if (call->stage != CALL_OPEN) {
-        call->channel->waiting_calls--;
+        channel_count_waiting(call->channel, -1);
     }
     call->stage = CALL_OVER;
+    atomic_store_explicit(&call->outside.is_over, true, memory_order_relaxed);
     call_timeouts_stop(call);
     list_remove(&call->in_queue);
     call_send_clear(call);
@@ -247,4 +262,5 @@ void call_set_up_tasks(struct lull_call *call)
 {
     lull_task_init(&call->work_task, run_work);
     lull_task_init(&call->dead, run_dead);
+    executor_task_set_quiet(&call->dead); /* it may come by the inbox */
 }

@@ -18,6 +18,7 @@
 
 #include "base/list.h"
 #include "channel/call_arena.h"
+#include "channel/call_outside.h"
 #include "channel/call_receive.h"
 #include "channel/call_send.h"
 #include "channel/call_timeouts.h"
@@ -37,10 +38,14 @@ enum call_stage {
 };
 
 /* Commands from outside the turn, in lull_call.commands. */
-#define CALL_COMMAND_START  1u
-#define CALL_COMMAND_CANCEL 2u
-#define CALL_COMMAND_SEND   4u /* what waits goes to the stream */
-#define CALL_COMMAND_WORK   8u /* work_task has something to do */
+#define CALL_COMMAND_START      1u
+#define CALL_COMMAND_CANCEL     2u
+#define CALL_COMMAND_SEND       4u /* what waits goes to the stream */
+#define CALL_COMMAND_WORK       8u /* work_task has something to do */
+#define CALL_COMMAND_HALF_CLOSE 16u
+#define CALL_COMMAND_WRITABLE   32u /* somebody was told to wait */
+#define CALL_COMMAND_PAUSE      64u
+#define CALL_COMMAND_RESUME     128u
 
 struct lull_call {
     struct h2_stream stream;
@@ -51,7 +56,7 @@ struct lull_call {
     struct lull_task work_task;    /* judges what came, tells the application */
     struct lull_task dead;
     atomic_uint commands;
-    unsigned refs;
+    atomic_uint refs; /* any thread */
     enum call_stage stage;
     uint64_t id;
     struct call_arena *arena;
@@ -61,6 +66,7 @@ struct lull_call {
     /* the application's side */
     struct lull_call_handler handler;
     void *ctx;
+    struct call_outside outside;
     struct call_sending sending;
     struct call_receiving receiving;
     bool is_unary;
@@ -125,6 +131,7 @@ void call_count_attempts(struct lull_call *call);
 /* The part of a call's making that is call.c's. */
 void call_set_up_tasks(struct lull_call *call);
 
+/* Any thread; the last drop frees, in context. */
 void call_hold(struct lull_call *call);
 void call_drop(struct lull_call *call);
 

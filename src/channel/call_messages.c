@@ -4,6 +4,7 @@
  */
 #include "channel/call_messages.h"
 
+#include "base/mem.h"
 #include "channel/call_arena.h"
 
 void call_messages_init(struct call_messages *messages)
@@ -31,8 +32,15 @@ struct call_message *call_messages_push(struct call_arenas *arenas, struct call_
         messages->has_first = true;
     }
     node->payload = message;
-    list_push_back(&messages->queue, &node->link);
+    node->is_allocated = false;
+    call_messages_append(messages, node);
     return node;
+}
+
+void call_messages_append(struct call_messages *messages, struct call_message *message)
+{
+    list_init(&message->link);
+    list_push_back(&messages->queue, &message->link);
 }
 
 struct lull_slice call_messages_take(struct call_arenas *arenas, struct call_messages *messages,
@@ -42,6 +50,8 @@ struct lull_slice call_messages_take(struct call_arenas *arenas, struct call_mes
     list_remove(&message->link);
     if (message == &messages->first) {
         messages->has_first = false;
+    } else if (message->is_allocated) {
+        mem_release(arenas->allocator, message);
     } else {
         call_arenas_release_message(arenas, message);
     }

@@ -20,6 +20,7 @@ struct call_arenas;
 struct call_message {
     struct list_node link;
     struct lull_slice payload;
+    bool is_allocated; /* by a thread outside the context: it goes back to the allocator */
 };
 
 struct call_messages {
@@ -33,6 +34,9 @@ void call_messages_init(struct call_messages *messages);
 /* Puts a message [own] at the end; NULL: no memory, and it is still the caller's. Cannot fail on an empty, unused queue. */
 struct call_message *call_messages_push(struct call_arenas *arenas, struct call_messages *messages,
                                         struct lull_slice message);
+
+/* Puts a message that has its node already at the end. */
+void call_messages_append(struct call_messages *messages, struct call_message *message);
 
 /* Takes one out and returns its payload, whose reference is the caller's now. */
 struct lull_slice call_messages_take(struct call_arenas *arenas, struct call_messages *messages,

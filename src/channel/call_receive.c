@@ -92,31 +92,69 @@ void call_receive_tell(struct lull_call *call)
 
 /* ---- the application */
 
+void call_receive_pause(struct lull_call *call)
+{
+    if (!call->is_unary && !call->receiving.is_paused) {
+        call->receiving.is_paused = true;
+        deadline_on_paused(&call->timeouts.deadline);
+    }
+}
+
+bool call_receive_resume(struct lull_call *call)
+{
+    if (!call->receiving.is_paused) {
+        return false;
+    }
+    call->receiving.is_paused = false;
+    if (deadline_has_window(&call->timeouts.deadline)) {
+        deadline_on_resumed(&call->timeouts.deadline,
+                            lull_executor_now(call->channel->executor));
+    }
+    return has_message(call);
+}
+
+/* What this thread ordered before, and is still on its way, is overtaken. In context. */
+static void overtake(struct lull_call *call)
+{
+    unsigned both = CALL_COMMAND_PAUSE | CALL_COMMAND_RESUME;
+    if ((atomic_load_explicit(&call->commands, memory_order_relaxed) & both) != 0) {
+        (void)atomic_fetch_and_explicit(&call->commands, ~both, memory_order_relaxed);
+    }
+}
+
 void lull_call_pause(struct lull_call *call)
 {
-    if (call->is_unary || call->receiving.is_paused) {
+    struct lull_executor *executor = call->channel->executor;
+    bool is_here = lull_executor_in_context(executor);
+    if (!is_here && !executor_visit(executor)) {
+        call_command_instead(call, CALL_COMMAND_PAUSE, CALL_COMMAND_RESUME);
         return;
     }
-    call->receiving.is_paused = true;
-    deadline_on_paused(&call->timeouts.deadline);
+    overtake(call);
+    call_receive_pause(call);
+    if (!is_here) {
+        executor_end_visit(executor);
+    }
 }
 
 void lull_call_resume(struct lull_call *call)
 {
     struct lull_executor *executor = call->channel->executor;
-    if (!call->receiving.is_paused) {
+    bool is_here = lull_executor_in_context(executor);
+    if (!is_here && !executor_visit(executor)) {
+        call_command_instead(call, CALL_COMMAND_RESUME, CALL_COMMAND_PAUSE);
         return;
     }
-    call->receiving.is_paused = false;
-    if (deadline_has_window(&call->timeouts.deadline)) {
-        deadline_on_resumed(&call->timeouts.deadline, lull_executor_now(executor));
-    }
-    if (!has_message(call)) {
+    overtake(call);
+    bool has_some = call_receive_resume(call);
+    if (is_here) {
+        if (has_some) {
+            lull_executor_post(executor, &call->work_task);
+        }
         return;
     }
-    if (lull_executor_in_context(executor)) {
-        lull_executor_post(executor, &call->work_task);
-    } else {
+    executor_end_visit(executor);
+    if (has_some) {
         call_command(call, CALL_COMMAND_WORK);
     }
 }

@@ -30,6 +30,10 @@ void call_receive_init(struct call_receiving *receiving);
 int call_receive_push(struct lull_call *call, struct lull_slice message);
 void call_receive_on_headers(struct lull_call *call);
 
+/* The public functions of these names, in context. True: there are messages to be told, from a task. */
+void call_receive_pause(struct lull_call *call);
+bool call_receive_resume(struct lull_call *call);
+
 /* Nothing more is told but the end. */
 void call_receive_discard(struct lull_call *call);
 

@@ -7,6 +7,7 @@
 #include "channel/call.h"
 #include "channel/call_cancel.h"
 #include "channel/call_stream.h"
+#include "exec/executor.h"
 
 /* A message's prefix on the wire (PROTOCOL-HTTP2, Length-Prefixed-Message). */
 #define PREFIX_BYTES ((size_t)5)
@@ -67,10 +68,39 @@ static int wait_here(struct lull_call *call, struct lull_slice message)
     return LULL_OK;
 }
 
+void call_send_accept(struct lull_call *call, struct call_message *message)
+{
+    struct call_sending *s = &call->sending;
+    call_messages_append(&s->messages, message);
+    count_kept(call, message->payload);
+    if (call->stage == CALL_OVER || s->is_half_closed) {
+        forget(call, message);
+        return;
+    }
+    s->waiting = s->waiting != NULL ? s->waiting : message;
+    s->waiting_bytes += message->payload.len + PREFIX_BYTES;
+}
+
+void call_send_on_half_close(struct lull_call *call)
+{
+    call->sending.is_half_closed = true;
+}
+
+void call_send_on_told_to_wait(struct lull_call *call)
+{
+    struct call_sending *s = &call->sending;
+    s->wants_writable = true;
+    if (call_send_queued(call) < H2_STREAM_FULL_BYTES) {
+        s->is_writable_due = true;
+        lull_executor_post(call->channel->executor, &call->work_task);
+    }
+}
+
 void call_send_whole(struct lull_call *call, struct lull_slice message)
 {
     (void)wait_here(call, message);
     call->sending.is_half_closed = true;
+    atomic_store_explicit(&call->outside.is_half_closed, true, memory_order_relaxed);
 }
 
 size_t call_send_queued(const struct lull_call *call)
@@ -209,6 +239,7 @@ void call_send_pump(struct lull_call *call)
 
 bool call_send_on_room(struct lull_call *call)
 {
+    call_outside_say_queued(call);
     call->sending.is_writable_due = call->sending.wants_writable;
     return call->sending.is_writable_due;
 }
@@ -230,19 +261,6 @@ bool call_send_take_writable(struct lull_call *call)
 
 /* ---- the application */
 
-/* What waits goes to the stream, if there is one: now, or in the next turn. */
-static void pump_soon(struct lull_call *call)
-{
-    if (call->stage != CALL_OPEN) {
-        return;
-    }
-    if (lull_executor_in_context(call->channel->executor)) {
-        call_send_pump(call);
-    } else {
-        call_command(call, CALL_COMMAND_SEND);
-    }
-}
-
 /* Straight to the stream, nothing waits before it. */
 static int send_now(struct lull_call *call, struct lull_slice message)
 {
@@ -261,13 +279,16 @@ static int send_now(struct lull_call *call, struct lull_slice message)
     return LULL_OK;
 }
 
-int lull_call_send(struct lull_call *call, struct lull_slice message)
+/* In context; in a visit nothing goes to the stream, which is for a turn. */
+static int take_message(struct lull_call *call, struct lull_slice message, bool is_visit)
 {
     struct call_sending *s = &call->sending;
+    call_outside_take(call);
     if (call->stage == CALL_OVER || call_stream_is_ending(call)) {
         return LULL_RC_CLOSED;
     }
-    if (s->is_half_closed) {
+    if (s->is_half_closed ||
+        atomic_load_explicit(&call->outside.is_half_closed, memory_order_relaxed)) {
         return LULL_RC_STATE;
     }
     if (message.len > call->channel->options.max_send_message_bytes) {
@@ -277,27 +298,72 @@ int lull_call_send(struct lull_call *call, struct lull_slice message)
         s->wants_writable = true;
         return LULL_RC_AGAIN;
     }
-    bool is_here = lull_executor_in_context(call->channel->executor);
-    if (is_here && call->stage == CALL_OPEN && call->is_stream_open && s->waiting == NULL) {
+    if (!is_visit && call->stage == CALL_OPEN && call->is_stream_open && s->waiting == NULL) {
         return send_now(call, message);
     }
     int rc = wait_here(call, message);
-    if (rc == LULL_OK) {
-        pump_soon(call);
+    if (rc == LULL_OK && !is_visit) {
+        call_send_pump(call);
     }
     return rc;
 }
 
-int lull_call_half_close(struct lull_call *call)
+int lull_call_send(struct lull_call *call, struct lull_slice message)
+{
+    struct lull_executor *executor = call->channel->executor;
+    if (lull_executor_in_context(executor)) {
+        return take_message(call, message, false);
+    }
+    if (!executor_visit(executor)) {
+        return call_outside_send(call, message);
+    }
+    int rc = take_message(call, message, true);
+    bool is_open = call->stage == CALL_OPEN;
+    executor_end_visit(executor);
+    if (rc == LULL_OK && is_open) {
+        call_command(call, CALL_COMMAND_SEND);
+    }
+    return rc;
+}
+
+/* In context: LULL_OK and `is_news` when it is to be said to a stream. */
+static int half_close(struct lull_call *call, bool *is_news)
 {
     struct call_sending *s = &call->sending;
+    call_outside_take(call);
+    *is_news = false;
     if (call->stage == CALL_OVER) {
         return LULL_RC_CLOSED;
     }
-    if (s->is_half_closed) {
+    atomic_store_explicit(&call->outside.is_half_closed, true, memory_order_relaxed);
+    if (!s->is_half_closed) {
+        s->is_half_closed = true;
+        *is_news = call->stage == CALL_OPEN;
+    }
+    return LULL_OK;
+}
+
+int lull_call_half_close(struct lull_call *call)
+{
+    struct lull_executor *executor = call->channel->executor;
+    bool is_news;
+    if (lull_executor_in_context(executor)) {
+        int rc = half_close(call, &is_news);
+        call_send_pump(call);
+        return rc;
+    }
+    if (!executor_visit(executor)) {
+        if (atomic_load_explicit(&call->outside.is_over, memory_order_relaxed)) {
+            return LULL_RC_CLOSED;
+        }
+        atomic_store_explicit(&call->outside.is_half_closed, true, memory_order_relaxed);
+        call_command(call, CALL_COMMAND_HALF_CLOSE);
         return LULL_OK;
     }
-    s->is_half_closed = true;
-    pump_soon(call);
-    return LULL_OK;
+    int rc = half_close(call, &is_news);
+    executor_end_visit(executor);
+    if (is_news) {
+        call_command(call, CALL_COMMAND_SEND);
+    }
+    return rc;
 }

@@ -41,6 +41,13 @@ void call_send_init(struct call_sending *sending);
 /* The only message of a unary call [ref], and the half-close. Before the start; cannot fail. */
 void call_send_whole(struct lull_call *call, struct lull_slice message);
 
+/* Takes over a message with its node [own], from outside the context; after a half-close or the end it is dropped. */
+void call_send_accept(struct lull_call *call, struct call_message *message);
+
+/* Commands of those outside: no more will be sent; somebody was told to wait. */
+void call_send_on_half_close(struct lull_call *call);
+void call_send_on_told_to_wait(struct lull_call *call);
+
 /* What goes out with the HEADERS. */
 void call_send_fill(const struct lull_call *call, struct h2_request *request);
 
@@ -68,7 +75,7 @@ bool call_send_on_room(struct lull_call *call);
 /* True once when on_writable is to be called now. */
 bool call_send_take_writable(struct lull_call *call);
 
-/* Bytes that are queued, here and in the stream. Also outside the context. */
+/* Bytes that are queued, here and in the stream. */
 size_t call_send_queued(const struct lull_call *call);
 
 #endif

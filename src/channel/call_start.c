@@ -38,18 +38,40 @@ static void start(struct lull_call *call)
     call_end(call, &outcome);
 }
 
+/* What changes the call and nothing else yet: messages before the half-close behind them. */
+static void run_orders(struct lull_call *call, unsigned commands)
+{
+    call_outside_take(call);
+    if ((commands & CALL_COMMAND_HALF_CLOSE) != 0) {
+        call_send_on_half_close(call);
+    }
+    if ((commands & CALL_COMMAND_PAUSE) != 0) {
+        call_receive_pause(call);
+    }
+    if ((commands & CALL_COMMAND_RESUME) != 0 && call_receive_resume(call)) {
+        lull_executor_post(call->channel->executor, &call->work_task);
+    }
+}
+
 static void run_commands(struct lull_task *task, struct lull_executor *executor)
 {
     struct lull_call *call = container_of(task, struct lull_call, command_task);
     unsigned commands = atomic_exchange_explicit(&call->commands, 0, memory_order_acquire);
+    if ((commands & CALL_COMMAND_START) != 0 && call->outside.is_made_outside) {
+        call_outside_adopt(call);
+    }
+    run_orders(call, commands);
     if ((commands & CALL_COMMAND_CANCEL) != 0 && !call->timeouts.is_expired_at_start) {
         /* Before the start, if both came: then nothing is dialled and no frame is sent. */
         call_cancel(call);
     } else if ((commands & CALL_COMMAND_START) != 0) {
         start(call);
     }
-    if ((commands & CALL_COMMAND_SEND) != 0) {
+    if ((commands & (CALL_COMMAND_SEND | CALL_COMMAND_HALF_CLOSE)) != 0) {
         call_send_pump(call);
+    }
+    if ((commands & CALL_COMMAND_WRITABLE) != 0) {
+        call_send_on_told_to_wait(call);
     }
     if ((commands & CALL_COMMAND_WORK) != 0) {
         lull_executor_post(executor, &call->work_task);
@@ -82,19 +104,35 @@ int call_check(const struct lull_channel *channel, const struct lull_call_option
     if (rc != LULL_OK) {
         return rc;
     }
-    if (channel_is_closed(channel)) {
+    if (channel_is_closing(channel)) {
         return rc_fail(error, LULL_RC_CLOSED, "the channel is closed");
     }
-    if (channel->waiting_calls >= channel->options.max_queued_calls) {
+    uint32_t waiting = atomic_load_explicit(&channel->waiting_calls, memory_order_relaxed) +
+                       atomic_load_explicit(&channel->starting_calls, memory_order_relaxed);
+    if (waiting >= channel->options.max_queued_calls) {
         return rc_fail(error, LULL_RC_LIMIT,
-                       "%u calls are waiting, as many as max_queued_calls allows",
-                       channel->waiting_calls);
+                       "%u calls are waiting, as many as max_queued_calls allows", waiting);
     }
     return rc_ok(error);
 }
 
-/* Raw memory to a call that owns nothing yet. */
-static void set_up(struct lull_call *call, struct lull_channel *channel, struct call_arena *arena)
+static void take_options(struct lull_call *call, const struct lull_call_options *options)
+{
+    struct lull_channel *channel = call->channel;
+    const struct lull_channel_options *defaults = &channel->options;
+    struct lull_instant now = lull_executor_now(channel->executor);
+    call->id = atomic_fetch_add_explicit(&channel->last_call_id, 1, memory_order_relaxed) + 1;
+    call->max_recv_message_bytes = options->max_recv_message_bytes != 0
+                                       ? options->max_recv_message_bytes
+                                       : defaults->max_recv_message_bytes;
+    call->wait_for_ready = options->wait_for_ready;
+    call->created_at = now;
+    call->phase_at = now;
+    call_timeouts_init(&call->timeouts, now, options, defaults->read_timeout_ns);
+}
+
+void call_set_up(struct lull_call *call, struct lull_channel *channel, struct call_arena *arena,
+                 const struct lull_call_options *options)
 {
     memset(call, 0, sizeof(*call));
     call->channel = channel;
@@ -105,29 +143,28 @@ static void set_up(struct lull_call *call, struct lull_channel *channel, struct 
     executor_task_set_quiet(&call->command_task);
     call_set_up_tasks(call);
     atomic_init(&call->commands, 0);
+    atomic_init(&call->refs, 1);
     call->stage = CALL_NEW;
-    call->refs = 1;
+    call_outside_init(&call->outside);
     call_send_init(&call->sending);
     call_receive_init(&call->receiving);
     response_init(&call->response, false);
+    take_options(call, options);
 }
 
-static void take_options(struct lull_call *call, const struct lull_call_options *options)
+void call_count_in(struct lull_call *call)
 {
-    const struct lull_channel_options *defaults = &call->channel->options;
-    struct lull_instant now = lull_executor_now(call->channel->executor);
-    call->id = ++call->channel->last_call_id;
-    call->max_recv_message_bytes = options->max_recv_message_bytes != 0
-                                       ? options->max_recv_message_bytes
-                                       : defaults->max_recv_message_bytes;
-    call->wait_for_ready = options->wait_for_ready;
-    call->created_at = now;
-    call->phase_at = now;
-    call_timeouts_init(&call->timeouts, now, options, defaults->read_timeout_ns);
+    struct lull_channel *channel = call->channel;
+    channel_hold(channel);
+    channel_idle_on_call_started(channel);
+    channel_count_waiting(channel, 1);
+    channel->counters->calls_started++;
 }
 
-struct lull_call *call_make(struct lull_channel *channel, const struct lull_call_options *options,
-                            const struct lull_call_handler *handler, void *ctx)
+/* In context. */
+static struct lull_call *make(struct lull_channel *channel, const struct lull_call_options *options,
+                              const struct lull_call_handler *handler, void *ctx,
+                              const struct call_unary_start *unary)
 {
     struct lull_call *call = lull_recycler_claim(channel->recycler);
     if (call == NULL) {
@@ -146,26 +183,52 @@ struct lull_call *call_make(struct lull_channel *channel, const struct lull_call
         return NULL;
     }
     channel->counters->allocations += arena->request.bytes_cap != bytes_cap;
-    set_up(call, channel, arena);
-    take_options(call, options);
+    call_set_up(call, channel, arena, options);
     call->handler = *handler;
     call->ctx = ctx;
+    if (unary != NULL) {
+        call->is_unary = true;
+        call->done = unary->done;
+        call_send_whole(call, unary->request);
+    }
+    lull_channel_ref(channel);
+    call_count_in(call);
     return call;
 }
 
-void call_launch(struct lull_call *call, struct lull_call **out)
+/* Where this thread can. */
+static struct lull_call *make_somewhere(struct lull_channel *channel,
+                                        const struct lull_call_options *options,
+                                        const struct lull_call_handler *handler, void *ctx,
+                                        const struct call_unary_start *unary)
 {
-    struct lull_channel *channel = call->channel;
-    channel_hold(channel);
-    lull_channel_ref(channel);
-    channel_idle_on_call_started(channel);
-    channel->waiting_calls++;
-    channel->counters->calls_started++;
+    struct lull_executor *executor = channel->executor;
+    if (lull_executor_in_context(executor)) {
+        return make(channel, options, handler, ctx, unary);
+    }
+    if (!executor_visit(executor)) {
+        return call_outside_make(channel, options, handler, ctx, unary);
+    }
+    struct lull_call *call = make(channel, options, handler, ctx, unary);
+    executor_end_visit(executor);
+    return call;
+}
+
+int call_start(struct lull_channel *channel, const struct lull_call_options *options,
+               const struct lull_call_handler *handler, void *ctx,
+               const struct call_unary_start *unary, struct lull_call **out,
+               struct lull_error *error)
+{
+    struct lull_call *call = make_somewhere(channel, options, handler, ctx, unary);
+    if (call == NULL) {
+        return rc_fail(error, LULL_RC_NOMEM, "no memory for a call");
+    }
     if (out != NULL) {
         call_hold(call);
         *out = call;
     }
     call_command(call, CALL_COMMAND_START);
+    return LULL_OK;
 }
 
 int lull_call_start(struct lull_channel *channel, const struct lull_call_options *options,
@@ -183,13 +246,5 @@ int lull_call_start(struct lull_channel *channel, const struct lull_call_options
                        handler->size, sizeof(*handler));
     }
     int rc = call_check(channel, options, error);
-    if (rc != LULL_OK) {
-        return rc;
-    }
-    struct lull_call *call = call_make(channel, options, handler, ctx);
-    if (call == NULL) {
-        return rc_fail(error, LULL_RC_NOMEM, "no memory for a call");
-    }
-    call_launch(call, out);
-    return LULL_OK;
+    return rc != LULL_OK ? rc : call_start(channel, options, handler, ctx, NULL, out, error);
 }

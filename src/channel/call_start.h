@@ -3,7 +3,8 @@
  * The beginning of a call: its arguments, its memory, its way to the channel's queue.
  *
  * Decides: which calls are refused at once, and what a command that was given outside a turn means. Called by the public starts
- * (lull_call_start here, lull_call_unary in call_unary.c). Must not know how a call goes on. Driving thread.
+ * (lull_call_start here, lull_call_unary in call_unary.c). Must not know how a call goes on. Any thread:
+ * one that can be in context makes a call from what the channel keeps, others from new memory (call_outside.c).
  */
 #ifndef CHANNEL_CALL_START_H
 #define CHANNEL_CALL_START_H
@@ -14,11 +15,24 @@
 int call_check(const struct lull_channel *channel, const struct lull_call_options *options,
                struct lull_error *error);
 
-/* A call with the library's reference, not yet started; NULL: no memory. */
-struct lull_call *call_make(struct lull_channel *channel, const struct lull_call_options *options,
-                            const struct lull_call_handler *handler, void *ctx);
+/* What a unary call has from its start. */
+struct call_unary_start {
+    lull_unary_fn done;
+    struct lull_slice request; /* [ref] */
+};
 
-/* Starts it, from a task; `out` [nullable] receives a reference. Cannot fail. */
-void call_launch(struct lull_call *call, struct lull_call **out);
+/* Makes a call and starts it, from a task; `unary` [nullable]. LULL_OK or LULL_RC_NOMEM. Any thread. */
+int call_start(struct lull_channel *channel, const struct lull_call_options *options,
+               const struct lull_call_handler *handler, void *ctx,
+               const struct call_unary_start *unary, struct lull_call **out,
+               struct lull_error *error);
+
+/* Raw memory to a call with the library's reference, which the channel does not know of. Any thread. */
+struct call_arena;
+void call_set_up(struct lull_call *call, struct lull_channel *channel, struct call_arena *arena,
+                 const struct lull_call_options *options);
+
+/* The channel knows of it: it is counted, and holds the channel. In context. */
+void call_count_in(struct lull_call *call);
 
 #endif

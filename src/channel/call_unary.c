@@ -52,13 +52,6 @@ int lull_call_unary(struct lull_channel *channel, const struct lull_call_options
                        "request of %zu bytes, above max_send_message_bytes %u", request.len,
                        channel->options.max_send_message_bytes);
     }
-    struct lull_call *call = call_make(channel, options, &unary_handler, ctx);
-    if (call == NULL) {
-        return rc_fail(error, LULL_RC_NOMEM, "no memory for a call");
-    }
-    call->is_unary = true;
-    call->done = done;
-    call_send_whole(call, request);
-    call_launch(call, out);
-    return LULL_OK;
+    struct call_unary_start unary = {.done = done, .request = request};
+    return call_start(channel, options, &unary_handler, ctx, &unary, out, error);
 }

@@ -59,7 +59,7 @@ static void free_if_gone(struct lull_channel *channel)
         return;
     }
     channel->is_dying = true;
-    if (lull_executor_in_context(channel->executor)) {
+    if (executor_is_in_turn(channel->executor)) {
         executor_post_dead(channel->executor, &channel->dead);
     } else {
         free_channel(channel);
@@ -318,6 +318,7 @@ static struct lull_channel *make_channel(const struct lull_channel_options *opti
     channel_queue_init(channel);
     channel_watch_init(channel);
     lull_task_init(&channel->dead, run_dead);
+    channel_outside_init(channel);
     call_arenas_init(&channel->arenas, allocator, channel->counters);
     channel_timeouts_start(channel);
     if (channel->world.random == NULL) {
@@ -389,8 +390,7 @@ int lull_channel_new(const char *target, const struct lull_channel_options *opti
 
 /* ---- its end */
 
-/* In context. */
-static void close_now(struct lull_channel *channel)
+void channel_close(struct lull_channel *channel)
 {
     struct call_outcome outcome = {
         .code = LULL_CODE_UNAVAILABLE,
@@ -411,59 +411,31 @@ static void close_now(struct lull_channel *channel)
     subchannel_close(&channel->subchannel);
 }
 
-void lull_channel_close(struct lull_channel *channel)
+void channel_end(struct lull_channel *channel)
 {
-    bool had_to_enter = executor_enter(channel->executor);
-    close_now(channel);
-    executor_leave(channel->executor, had_to_enter);
-}
-
-void lull_channel_ref(struct lull_channel *channel)
-{
-    if (channel != NULL) {
-        channel->refs++;
-    }
-}
-
-void lull_channel_unref(struct lull_channel *channel)
-{
-    if (channel == NULL) {
-        return;
-    }
-    LULL_INVARIANT(channel->refs > 0, "a channel was given back more often than it was taken");
-    if (channel->refs > 1) {
-        channel->refs--;
-        return;
-    }
-    /* The last reference is kept until all is closed, so that nothing of it frees the channel too early. */
-    lull_channel_close(channel);
-    channel->refs--;
+    channel->refs = 0;
     free_if_gone(channel);
 }
 
-/* ---- asking it */
+/* ---- orders, in context */
 
-enum lull_state lull_channel_state(struct lull_channel *channel, bool try_to_connect)
+void channel_connect(struct lull_channel *channel)
 {
-    enum lull_state state = channel->state;
-    if (try_to_connect && state == LULL_STATE_IDLE) {
-        bool had_to_enter = executor_enter(channel->executor);
+    if (channel->state == LULL_STATE_IDLE) {
         channel->is_wanted = true;
         channel_idle_on_connect_asked(channel);
         subchannel_connect(&channel->subchannel);
-        executor_leave(channel->executor, had_to_enter);
     }
-    return state;
 }
 
-void lull_channel_reset_backoff(struct lull_channel *channel)
+void channel_reset_backoff(struct lull_channel *channel)
 {
     if (channel->state == LULL_STATE_TRANSIENT_FAILURE) {
-        bool had_to_enter = executor_enter(channel->executor);
         subchannel_reset_backoff(&channel->subchannel);
-        executor_leave(channel->executor, had_to_enter);
     }
 }
+
+/* ---- asking it */
 
 const struct lull_channel_options *
 lull_channel_effective_options(const struct lull_channel *channel)

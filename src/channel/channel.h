@@ -12,6 +12,8 @@
 #ifndef CHANNEL_CHANNEL_H
 #define CHANNEL_CHANNEL_H
 
+#include <stdatomic.h>
+
 #include "base/list.h"
 #include "channel/call_arena.h"
 #include "channel/subchannel.h"
@@ -40,7 +42,7 @@ struct lull_channel {
     char *user_agent;
 
     struct subchannel subchannel;
-    enum lull_state state;
+    _Atomic(enum lull_state) state; /* written in context */
     struct lull_instant state_at;      /* since when; the channel's birth at first */
     char reason[CHANNEL_REASON_BYTES]; /* of the last transition */
     bool
@@ -65,9 +67,9 @@ struct lull_channel {
     struct list_node calls; /* those whose end has not been told, in the order of their ids */
     struct list_node queue; /* of these, the ones without a stream */
     bool is_queue_unsorted; /* calls came back to it that are older than others in it */
-    uint32_t
-        waiting_calls; /* created, without a stream and not over: what max_queued_calls limits */
-    uint64_t last_call_id;
+    _Atomic(uint32_t) waiting_calls; /* created, without a stream and not over: what max_queued_calls limits; written in context */
+    _Atomic(uint32_t) starting_calls; /* started outside the context, and not known in it yet; any thread */
+    _Atomic(uint64_t) last_call_id;   /* any thread */
     struct lull_recycler *recycler; /* of calls */
     struct call_arenas arenas;
 
@@ -76,7 +78,9 @@ struct lull_channel {
     struct lull_task dead;
     bool is_pump_held; /* pump or next_turn are posted, each with a hold */
     bool is_next_turn_held;
-    unsigned refs;
+    struct lull_task command_task; /* channel_outside.c; in the inbox it has a reference */
+    atomic_uint commands;          /* any thread */
+    _Atomic(unsigned) refs;        /* any thread */
     unsigned holds;
     bool is_dying; /* `dead` was posted */
 };
@@ -91,6 +95,28 @@ static inline bool channel_is_closed(const struct lull_channel *channel)
 {
     return channel->state == LULL_STATE_SHUTDOWN;
 }
+
+/* One more or one less of waiting_calls: there is one writer at a time, and the readers elsewhere take any recent value. In context. */
+static inline void channel_count_waiting(struct lull_channel *channel, int by)
+{
+    uint32_t waiting = atomic_load_explicit(&channel->waiting_calls, memory_order_relaxed);
+    atomic_store_explicit(&channel->waiting_calls, waiting + (uint32_t)by, memory_order_relaxed);
+}
+
+/* The public orders of the same names are channel_outside.c's, which carries these out in context. The last reference is the
+ * caller's of channel_end, and gone with it. */
+void channel_close(struct lull_channel *channel);
+void channel_connect(struct lull_channel *channel);
+void channel_enter_idle(struct lull_channel *channel);
+void channel_reset_backoff(struct lull_channel *channel);
+void channel_end(struct lull_channel *channel);
+
+/* ---- channel_outside.c */
+
+void channel_outside_init(struct lull_channel *channel);
+
+/* Closed, or to be closed by an order that is on its way. Any thread. */
+bool channel_is_closing(const struct lull_channel *channel);
 
 /* ---- channel_watch.c */
 

@@ -106,13 +106,10 @@ void channel_idle_on_connect_asked(struct lull_channel *channel)
     lull_rescheduler_set(&channel->idle_wake, step.next_at);
 }
 
-void lull_channel_enter_idle(struct lull_channel *channel)
+void channel_enter_idle(struct lull_channel *channel)
 {
-    if (channel_is_closed(channel) || lull_idle_is_idle(&channel->idle)) {
-        return;
+    if (!channel_is_closed(channel) && !lull_idle_is_idle(&channel->idle)) {
+        (void)lull_idle_on_entered_idle(&channel->idle);
+        fall_idle(channel, "idle: the application asked for it");
     }
-    bool had_to_enter = executor_enter(channel->executor);
-    (void)lull_idle_on_entered_idle(&channel->idle);
-    fall_idle(channel, "idle: the application asked for it");
-    executor_leave(channel->executor, had_to_enter);
 }

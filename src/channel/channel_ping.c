@@ -30,9 +30,17 @@ static void on_done(struct h2_ping *ping, int64_t rtt_ns, const char *why)
 }
 
 /* In context. */
-static int ask(struct lull_channel *channel, struct h2_transport *transport,
-               lull_channel_ping_fn fn, void *ctx, struct lull_error *error)
+static int ask(struct lull_channel *channel, lull_channel_ping_fn fn, void *ctx,
+               struct lull_error *error)
 {
+    if (channel_is_closed(channel)) {
+        return rc_fail(error, LULL_RC_CLOSED, "the channel is closed");
+    }
+    struct connection *connection = subchannel_ready_connection(&channel->subchannel);
+    if (connection == NULL) {
+        return rc_fail(error, LULL_RC_STATE, "there is no connection to ping: the channel is %s",
+                       lull_state_name((int)channel->state));
+    }
     struct channel_ping *asked = mem_zeroed(channel->allocator, sizeof(*asked));
     if (asked == NULL) {
         return rc_fail(error, LULL_RC_NOMEM, "no memory for a ping");
@@ -42,7 +50,7 @@ static int ask(struct lull_channel *channel, struct h2_transport *transport,
     asked->channel = channel;
     asked->fn = fn;
     asked->ctx = ctx;
-    int rc = h2_transport_ping(transport, &asked->ping);
+    int rc = h2_transport_ping(connection->transport, &asked->ping);
     if (rc != LULL_OK) {
         mem_release(channel->allocator, asked);
         return rc_fail(error, (enum lull_rc)rc, "the connection takes no ping");
@@ -57,16 +65,8 @@ int lull_channel_ping(struct lull_channel *channel, lull_channel_ping_fn fn, voi
     if (fn == NULL) {
         return rc_fail(error, LULL_RC_INVALID, "fn is NULL");
     }
-    if (channel_is_closed(channel)) {
-        return rc_fail(error, LULL_RC_CLOSED, "the channel is closed");
-    }
-    struct connection *connection = subchannel_ready_connection(&channel->subchannel);
-    if (connection == NULL) {
-        return rc_fail(error, LULL_RC_STATE, "there is no connection to ping: the channel is %s",
-                       lull_state_name((int)channel->state));
-    }
     bool had_to_enter = executor_enter(channel->executor);
-    int rc = ask(channel, connection->transport, fn, ctx, error);
+    int rc = ask(channel, fn, ctx, error);
     executor_leave(channel->executor, had_to_enter);
     return rc;
 }

@@ -93,7 +93,7 @@ static void sort_queue(struct lull_channel *channel)
 void channel_enqueue(struct lull_channel *channel, struct lull_call *call)
 {
     if (call->stage == CALL_OPEN) {
-        channel->waiting_calls++;
+        channel_count_waiting(channel, 1);
     }
     call->stage = CALL_WAITING;
     call->arena->peer[0] = '\0';
@@ -158,7 +158,7 @@ static void open_streams(struct lull_channel *channel)
         }
         if (call->stage == CALL_OPEN) {
             list_remove(&call->in_queue);
-            channel->waiting_calls--;
+            channel_count_waiting(channel, -1);
         }
     }
 }

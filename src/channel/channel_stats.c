@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "channel/channel.h"
+#include "exec/executor.h"
 
-void lull_channel_stats(const struct lull_channel *channel, struct lull_channel_stats *out)
+/* In context, or on the driving thread of a loop that nobody visits. */
+static void collect(const struct lull_channel *channel, struct lull_channel_stats *out)
 {
     const struct subchannel *sub = &channel->subchannel;
     struct lull_instant now = lull_executor_now(channel->executor);
@@ -37,5 +39,15 @@ void lull_channel_stats(const struct lull_channel *channel, struct lull_channel_
     };
     if (size >= sizeof(stats.size)) {
         memcpy(out, &stats, size);
+    }
+}
+
+void lull_channel_stats(const struct lull_channel *channel, struct lull_channel_stats *out)
+{
+    struct lull_executor *executor = channel->executor;
+    bool had_to_visit = !lull_executor_in_context(executor) && executor_take_open(executor);
+    collect(channel, out);
+    if (had_to_visit) {
+        executor_end_visit(executor);
     }
 }

@@ -86,36 +86,45 @@ void channel_watch_on_state(struct lull_channel *channel)
     }
 }
 
+/* In context. */
+static int watch(struct lull_channel *channel, enum lull_state not_this, lull_channel_watch_fn fn,
+                 void *ctx)
+{
+    if (channel_is_closed(channel) && not_this == LULL_STATE_SHUTDOWN) {
+        return LULL_RC_CLOSED;
+    }
+    struct channel_watch *asked = mem_zeroed(channel->allocator, sizeof(*asked));
+    if (asked == NULL) {
+        return LULL_RC_NOMEM;
+    }
+    channel->counters->allocations++;
+    asked->number = ++channel->last_watch;
+    asked->not_this = not_this;
+    asked->fn = fn;
+    asked->ctx = ctx;
+    list_push_back(&channel->watches, &asked->link);
+    if (not_this != channel->state) {
+        channel_watch_on_state(channel);
+    }
+    return LULL_OK;
+}
+
 int lull_channel_watch(struct lull_channel *channel, enum lull_state not_this,
                        lull_channel_watch_fn fn, void *ctx)
 {
     if (fn == NULL) {
         return LULL_RC_INVALID;
     }
-    if (channel_is_closed(channel) && not_this == LULL_STATE_SHUTDOWN) {
-        return LULL_RC_CLOSED;
-    }
-    struct channel_watch *watch = mem_zeroed(channel->allocator, sizeof(*watch));
-    if (watch == NULL) {
-        return LULL_RC_NOMEM;
-    }
-    channel->counters->allocations++;
-    watch->number = ++channel->last_watch;
-    watch->not_this = not_this;
-    watch->fn = fn;
-    watch->ctx = ctx;
-    list_push_back(&channel->watches, &watch->link);
-    if (not_this != channel->state) {
-        bool had_to_enter = executor_enter(channel->executor);
-        channel_watch_on_state(channel);
-        executor_leave(channel->executor, had_to_enter);
-    }
-    return LULL_OK;
+    bool had_to_enter = executor_enter(channel->executor);
+    int rc = watch(channel, not_this, fn, ctx);
+    executor_leave(channel->executor, had_to_enter);
+    return rc;
 }
 
 bool lull_channel_unwatch(struct lull_channel *channel, lull_channel_watch_fn fn, void *ctx)
 {
     bool had_one = false;
+    bool had_to_enter = executor_enter(channel->executor);
     LIST_FOR_EACH_SAFE(node, after, &channel->watches)
     {
         struct channel_watch *watch = watch_of(node);
@@ -124,5 +133,6 @@ bool lull_channel_unwatch(struct lull_channel *channel, lull_channel_watch_fn fn
             had_one = true;
         }
     }
+    executor_leave(channel->executor, had_to_enter);
     return had_one;
 }

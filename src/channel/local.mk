@@ -3,6 +3,7 @@ liblull_core_la_SOURCES += \
 	src/channel/call_arena.c src/channel/call_arena.h \
 	src/channel/call_cancel.c src/channel/call_cancel.h \
 	src/channel/call_messages.c src/channel/call_messages.h \
+	src/channel/call_outside.c src/channel/call_outside.h \
 	src/channel/call_receive.c src/channel/call_receive.h \
 	src/channel/call_send.c src/channel/call_send.h \
 	src/channel/call_start.c src/channel/call_start.h \
@@ -11,6 +12,7 @@ liblull_core_la_SOURCES += \
 	src/channel/call_unary.c src/channel/call_unary.h \
 	src/channel/channel.c src/channel/channel.h \
 	src/channel/channel_idle.c src/channel/channel_idle.h \
+	src/channel/channel_outside.c \
 	src/channel/channel_ping.c \
 	src/channel/channel_queue.c \
 	src/channel/channel_stats.c \

@@ -134,13 +134,16 @@ void executor_alarm_after_quiet(struct lull_executor *executor)
 void executor_ask_soon(struct lull_executor *executor)
 {
     struct lull_loop *loop = executor->loop;
-    if (atomic_exchange_explicit(&executor->is_soon_asked, true, memory_order_seq_cst)) {
-        return;
+    if (!atomic_exchange_explicit(&executor->is_soon_asked, true, memory_order_seq_cst)) {
+        if (loop->ops->soon != NULL) {
+            loop->ops->soon(loop);
+        } else {
+            loop->ops->wake(loop);
+        }
     }
-    if (loop->ops->soon != NULL) {
-        loop->ops->soon(loop);
-    } else {
-        loop->ops->wake(loop);
+    if (executor_is_open(executor)) {
+        /* Who drove last may not be the one who sleeps now. */
+        executor_wake_if_asleep(executor);
     }
 }
 

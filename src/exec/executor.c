@@ -256,10 +256,7 @@ bool lull_executor_submit(struct lull_executor *executor, struct lull_task *task
          * drives now, or that other sees the task before it sleeps. */
         if (atomic_load_explicit(&executor->driver, memory_order_seq_cst) == thread_id()) {
             executor_ask_soon(executor);
-        }
-        /* A loop that says when it sleeps may be polled by another thread since. */
-        if (executor_is_open(executor) ||
-            atomic_load_explicit(&executor->driver, memory_order_seq_cst) != thread_id()) {
+        } else {
             executor_wake_if_asleep(executor);
         }
     }
@@ -458,5 +455,5 @@ unsigned executor_channels(const struct lull_executor *executor)
 
 uint64_t executor_turn_number(const struct lull_executor *executor)
 {
-    return executor->counters.turns;
+    return executor->turns_with_frees + (executor->is_quiet ? 1 : 0);
 }

@@ -81,7 +81,8 @@ bool executor_is_owner(void *executor);
 /* The executor's deadline lanes. Made with the executor. */
 struct lanes *executor_lanes(struct lull_executor *executor);
 
-/* Counts turns from 1; 0 before the first. Tells whether two facts belong to one turn. */
+/* Counts turns from 1; 0 before the first. A quiet turn belongs to the next one, whose free phase is the first behind it. Tells
+ * whether two facts belong to one turn. */
 uint64_t executor_turn_number(const struct lull_executor *executor);
 
 /*

@@ -37,6 +37,8 @@ struct lull_executor {
     struct lull_instant turn_now; /* what this turn or visit goes by; INT64_MIN: not read yet */
     bool now_is_stale;            /* a user callback has returned since it was read */
     bool is_turn;                 /* who is in context runs a turn */
+    bool is_quiet;                /* of the quiet kind */
+    uint64_t turns_with_frees;    /* begun */
     uint32_t task_budget;
     uint32_t budget_left; /* of this turn */
 

@@ -113,6 +113,7 @@ static void run_claimed(struct lull_executor *executor, struct lull_instant now)
     executor->counters.turns++;
     executor->turn_now = now;
     executor->now_is_stale = false;
+    executor->turns_with_frees++;
     executor->is_turn = true;
     executor->budget_left = executor->task_budget;
     executor_alarm_on_turn(executor, now);
@@ -147,6 +148,7 @@ void executor_quiet_turn_taken(struct lull_executor *executor)
 {
     executor->counters.turns++;
     executor->is_turn = true;
+    executor->is_quiet = true;
     executor->budget_left = executor->task_budget;
     run_inbox(executor, true);
     run_quiet_tasks(executor);
@@ -154,6 +156,7 @@ void executor_quiet_turn_taken(struct lull_executor *executor)
     run_quiet_tasks(executor); /* a stream that may go elsewhere after a write that failed */
     run_snapshot(executor, &executor->flushes);
     executor->is_turn = false;
+    executor->is_quiet = false;
     executor_alarm_after_quiet(executor);
 }
 

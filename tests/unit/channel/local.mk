@@ -13,6 +13,7 @@ check_PROGRAMS += \
 	tests/unit/channel/call_kinds_test \
 	tests/unit/channel/call_messages_test \
 	tests/unit/channel/call_oracle_test \
+	tests/unit/channel/call_outside_test \
 	tests/unit/channel/call_read_timeout_cost_test \
 	tests/unit/channel/call_read_timeout_test \
 	tests/unit/channel/call_receive_test \
@@ -47,6 +48,7 @@ tests_unit_channel_call_cost_test_SOURCES = tests/unit/channel/call_cost_test.c 
 tests_unit_channel_call_credit_test_SOURCES = tests/unit/channel/call_credit_test.c $(TOLD_RIG)
 tests_unit_channel_call_kinds_test_SOURCES = tests/unit/channel/call_kinds_test.c $(TOLD_RIG)
 tests_unit_channel_call_oracle_test_SOURCES = tests/unit/channel/call_oracle_test.c $(TOLD_RIG)
+tests_unit_channel_call_outside_test_SOURCES = tests/unit/channel/call_outside_test.c $(TOLD_RIG)
 tests_unit_channel_call_read_timeout_cost_test_SOURCES = tests/unit/channel/call_read_timeout_cost_test.c $(TOLD_RIG)
 tests_unit_channel_call_read_timeout_test_SOURCES = tests/unit/channel/call_read_timeout_test.c $(TOLD_RIG)
 tests_unit_channel_call_receive_test_SOURCES = tests/unit/channel/call_receive_test.c $(TOLD_RIG)

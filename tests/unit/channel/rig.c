@@ -41,7 +41,7 @@ static void *memory_resize(void *ctx, void *block, size_t size)
     struct rig_memory *memory = ctx;
     unsigned char *old = block == NULL ? NULL : (unsigned char *)block - HEAD_BYTES;
     size_t old_size = 0;
-    if (++memory->asked == memory->fail_at) {
+    if (__atomic_add_fetch(&memory->asked, 1, __ATOMIC_RELAXED) == memory->fail_at) {
         return NULL;
     }
     if (old != NULL) {
@@ -50,7 +50,7 @@ static void *memory_resize(void *ctx, void *block, size_t size)
     unsigned char *grown = realloc(old, HEAD_BYTES + size);
     ck_assert_ptr_nonnull(grown);
     memcpy(grown, &size, sizeof(size));
-    memory->live_bytes += size - old_size;
+    __atomic_fetch_add(&memory->live_bytes, size - old_size, __ATOMIC_RELAXED);
     return grown + HEAD_BYTES;
 }
 
@@ -65,7 +65,7 @@ static void memory_release(void *ctx, void *block)
     size_t size;
     if (block != NULL) {
         memcpy(&size, (unsigned char *)block - HEAD_BYTES, sizeof(size));
-        memory->live_bytes -= size;
+        __atomic_fetch_sub(&memory->live_bytes, size, __ATOMIC_RELAXED);
         free((unsigned char *)block - HEAD_BYTES);
     }
 }

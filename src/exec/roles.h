@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who polls, and who waits for that or for something else to happen.
+ *
+ * Decides: which one of several threads sleeps in the poll of a loop, and to whom it hands over when it leaves: to one, so that no
+ * thread is woken for nothing. Called by loop/ and sync/, for loops that may be visited. Must not know what the waiters wait for.
+ * In context, unless it says otherwise.
+ *
+ * The poller gives up the turn while it sleeps, so others come into the context meanwhile. A thread that finds somebody polling
+ * enlists and sleeps on its own cell.
+ */
+#ifndef EXEC_ROLES_H
+#define EXEC_ROLES_H
+
+#include <stdbool.h>
+
+#include "base/list.h"
+#include "exec/wait_cell.h"
+
+struct lull_executor;
+
+/* Bits of a waiter's cell. */
+#define ROLE_POLLS 1u /* this thread polls from now on */
+#define ROLE_DONE  2u /* what it waited for has happened */
+#define ROLE_STOP  4u /* the loop is to be stopped */
+
+struct role_waiter {
+    struct list_node link;
+    struct wait_cell cell;
+    bool is_driver; /* it wants to poll for longer than one answer takes: it comes first */
+};
+
+/* Any thread, both. Nobody has it in a list any more. */
+void role_waiter_init(struct role_waiter *waiter, bool is_driver);
+void role_waiter_fini(struct role_waiter *waiter);
+
+/* True: nobody polls, and this thread does from now on, until roles_leave. */
+bool roles_take(struct lull_executor *executor);
+
+/* Somebody polls. */
+bool roles_are_taken(const struct lull_executor *executor);
+
+/* Enlists one that waits. */
+void roles_enlist(struct lull_executor *executor, struct role_waiter *waiter);
+
+/* What it waited for has happened: it is enlisted no more and wakes, unless it is this thread itself. */
+void roles_tell(struct lull_executor *executor, struct role_waiter *waiter, uint32_t bits, bool is_self);
+
+/* Takes one off the list that gives up. If it was to poll, it has left the role with that. */
+void roles_give_up(struct lull_executor *executor, struct role_waiter *waiter);
+
+/* The poller leaves: one waiter polls from now on, if there is any. */
+void roles_leave(struct lull_executor *executor);
+
+/* Wakes the drivers that wait for the poll. */
+void roles_stop_drivers(struct lull_executor *executor);
+
+#endif
