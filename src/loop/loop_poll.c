@@ -269,28 +269,45 @@ static void hear_timeout(struct loop_poll *loop, struct lull_instant until)
     }
 }
 
+/* Before the poll: what it shall see, and how long it may sleep, in ms. 0 or an errno. The turn is given up while it does. */
+static int prepare(struct loop_poll *loop, struct lull_instant until, int *timeout)
+{
+    struct lull_executor *executor = loop->base.executor;
+    int err;
+
+    executor_take(executor);
+    err = open_pipe(loop);
+    err = err != 0 ? err : list_watches(loop);
+    if (err == 0) {
+        loop->listed = loop->count;
+        loop->listed_changes = __atomic_load_n(&loop->changes, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&loop->is_polling, 1, __ATOMIC_SEQ_CST);
+        *timeout = timeout_ms(loop, until);
+    }
+    executor_end_visit(executor);
+    return err;
+}
+
 static int run_round(struct lull_loop *base, struct lull_instant until)
 {
     struct loop_poll *loop = self(base);
-    const unsigned changes = __atomic_load_n(&loop->changes, __ATOMIC_SEQ_CST);
-    const size_t listed = loop->count;
-    int err = open_pipe(loop);
     int count, timeout;
+    int err = prepare(loop, until, &timeout);
+    size_t listed;
 
-    err = err != 0 ? err : list_watches(loop);
     if (err != 0) {
         return err;
     }
-    __atomic_store_n(&loop->is_polling, 1, __ATOMIC_SEQ_CST);
-    timeout = timeout_ms(loop, until);
+    listed = loop->listed;
     count = poll(loop->polled, (nfds_t)(listed + 1), timeout);
     err = count < 0 && errno != EINTR ? errno : 0;
+    executor_take(base->executor);
     __atomic_store_n(&loop->is_polling, 0, __ATOMIC_SEQ_CST);
     counters_of(loop)->syscalls++;
     counters_of(loop)->wakeups++;
     executor_awake(base->executor);
     if (count > 0) {
-        hear(loop, listed, changes);
+        hear(loop, listed, loop->listed_changes);
     } else if (count == 0 && timeout > 0) {
         hear_timeout(loop, until);
     }
@@ -298,7 +315,9 @@ static int run_round(struct lull_loop *base, struct lull_instant until)
     __atomic_store_n(&loop->is_due, 0, __ATOMIC_SEQ_CST);
     if (err == 0) {
         /* After an interrupted sleep too: a signal handler may have asked for something. */
-        (void)lull_executor_turn_now(base->executor);
+        executor_turn_taken(base->executor);
+    } else {
+        executor_end_visit(base->executor);
     }
     return err;
 }

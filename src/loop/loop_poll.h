@@ -25,6 +25,8 @@ struct loop_poll {
     size_t count, capacity;
     struct pollfd *polled; /* what the poll sees: the pipe, then the watches as they were */
     size_t polled_capacity;
+    size_t listed;           /* of `watches`, for the poll under way */
+    unsigned listed_changes; /* `changes` then */
     unsigned changes;             /* of `watches`; atomic: another thread may run a turn while we sleep */
     struct lull_instant alarm_at; /* LULL_NEVER: none */
     unsigned char is_polling;     /* what is watched from now on needs a wake to be seen; atomic */
