@@ -42,3 +42,7 @@ examples_embed_glib_CPPFLAGS = $(AM_CPPFLAGS) $(GLIB_CFLAGS)
 examples_embed_glib_LDADD = liblull.la $(GLIB_LIBS)
 endif
 noinst_PROGRAMS += $(EMBEDDED)
+
+noinst_PROGRAMS += examples/tls_unary
+examples_tls_unary_SOURCES = examples/tls_unary.c
+examples_tls_unary_LDADD = liblull.la

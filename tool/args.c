@@ -25,7 +25,44 @@ static int take_plaintext(struct args *args, const char *value, struct text_faul
 {
     (void)value;
     (void)fault;
-    args->is_plaintext = true;
+    args->tls.is_plaintext = true;
+    return 0;
+}
+
+static int take_tls(struct args *args, const char *value, struct text_fault *fault)
+{
+    (void)value;
+    (void)fault;
+    args->tls.is_tls = true;
+    return 0;
+}
+
+static int take_insecure(struct args *args, const char *value, struct text_fault *fault)
+{
+    (void)value;
+    (void)fault;
+    args->tls.is_insecure = true;
+    return 0;
+}
+
+static int take_cacert(struct args *args, const char *value, struct text_fault *fault)
+{
+    (void)fault;
+    args->tls.cacert = value;
+    return 0;
+}
+
+static int take_cert(struct args *args, const char *value, struct text_fault *fault)
+{
+    (void)fault;
+    args->tls.cert = value;
+    return 0;
+}
+
+static int take_key(struct args *args, const char *value, struct text_fault *fault)
+{
+    (void)fault;
+    args->tls.key = value;
     return 0;
 }
 
@@ -160,11 +197,16 @@ static const struct option options[] = {
     {"-H", take_header, true, true},
     {"--header", take_header, true, true},
     {"--authority", take_authority, true, false},
+    {"--cacert", take_cacert, true, false},
+    {"--cert", take_cert, true, false},
     {"--data-hex", take_data_hex, true, false},
     {"--deadline", take_deadline, true, false},
+    {"--key", take_key, true, false},
     {"--max-message", take_max_message, true, false},
     {"--hex", take_hex, false, true},
+    {"--insecure", take_insecure, false, true},
     {"--plaintext", take_plaintext, false, true},
+    {"--tls", take_tls, false, true},
     {"--wait-for-ready", take_wait, false, true},
     {"-v", take_verbose, false, true},
     {"--verbose", take_verbose, false, true},
@@ -267,12 +309,7 @@ static int check_whole(const struct args *args, struct text_fault *fault)
         return tool_text_fault_set(
             fault, "bad method '%.200s': it is written /package.Service/Method", args->method);
     }
-    if (!args->is_plaintext) {
-        return tool_text_fault_set(fault,
-                                   "TLS comes in a later version: pass --plaintext to make this "
-                                   "call over a connection without TLS");
-    }
-    return 0;
+    return tool_tls_check_client(&args->tls, "make this call", fault);
 }
 
 int tool_args_parse(struct args *args, int argc, char **argv, struct text_fault *fault)

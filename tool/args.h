@@ -12,6 +12,7 @@
 #include <lull/lull.h>
 
 #include "text.h"
+#include "tls.h"
 
 struct args {
     const char *target;
@@ -23,7 +24,7 @@ struct args {
     size_t data_len;            /* bytes */
     int64_t timeout_ns;         /* LULL_NEVER: none */
     uint32_t max_message_bytes; /* either way; 0: the library's defaults */
-    bool is_plaintext;
+    struct tool_tls tls;
     bool is_hex;
     bool is_verbose;
     bool want_help;

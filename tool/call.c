@@ -45,7 +45,12 @@ void tool_call_help(void)
         "TARGET is HOST:PORT with a numeric address or localhost, ipv4:1.2.3.4:80,\n"
         "ipv6:[::1]:80, unix:PATH, unix:///ABSOLUTE/PATH or unix-abstract:NAME.\n"
         "\n"
-        "  --plaintext         no TLS; needed, as this version speaks nothing else\n"
+        "  --tls               TLS, or\n"
+        "  --plaintext         no TLS; one of the two is needed\n"
+        "  --cacert FILE       believe the roots in this PEM file, and not the system's\n"
+        "  --cert FILE, --key FILE\n"
+        "                      the certificate (with its chain) to show, and its key\n"
+        "  --insecure          believe any certificate: for tests, as nothing is secret then\n"
         "  --data-hex HEX      the request as hex digits, not from standard input;\n"
         "                      '' is the empty message\n"
         "  --hex               write the response as hex digits and a newline\n"
@@ -58,7 +63,8 @@ void tool_call_help(void)
         "                      deadline and a silent server is waited for without end\n"
         "  --wait-for-ready    keep trying to connect, do not fail with the first attempt;\n"
         "                      best with --deadline\n"
-        "  --authority NAME    the :authority to send, when it is not the target's\n"
+        "  --authority NAME    the :authority to send, when it is not the target's; with --tls\n"
+        "                      the name that the server must prove\n"
         "  --max-message BYTES refuse larger messages, either way. Without it 4 MiB may be\n"
         "                      received and 2 GiB - 1 sent\n"
         "  -v, --verbose       tell on standard error what happens when: milliseconds, events,\n"
@@ -163,7 +169,14 @@ static int open_channel(struct run *run)
     }
     struct lull_error error;
     memset(&error, 0, sizeof(error));
+    rc = tool_tls_open(&run->args.tls, false, &options.credentials, &error);
+    if (rc != LULL_OK) {
+        tool_text_complain(error.text);
+        return CALL_EXIT_USAGE;
+    }
+    struct lull_credentials *credentials = options.credentials;
     rc = lull_channel_new(run->args.target, &options, &run->channel, &error);
+    lull_credentials_unref(credentials);
     if (rc != LULL_OK) {
         tool_text_complain(error.text[0] != '\0' ? error.text : lull_rc_name(rc));
         return rc == LULL_RC_INVALID || rc == LULL_RC_UNSUPPORTED ? CALL_EXIT_USAGE

@@ -12,6 +12,7 @@ lull_SOURCES = \
 	tool/serve.c tool/serve.h \
 	tool/text.c tool/text.h \
 	tool/timeline.c tool/timeline.h \
+	tool/tls.c tool/tls.h \
 	tool/watch.c tool/watch.h
 lull_CPPFLAGS = -I$(top_srcdir)/include
 lull_LDADD = liblull.la

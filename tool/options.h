@@ -22,6 +22,12 @@ struct tool_texts {
     size_t count;
 };
 
+/* Of an option that counts once: the last; NULL: none. */
+static inline const char *tool_texts_last(const struct tool_texts *texts)
+{
+    return texts->count > 0 ? texts->items[texts->count - 1] : NULL;
+}
+
 struct tool_option {
     const char *name; /* as it is typed */
     enum {

@@ -17,11 +17,14 @@
 #include "options.h"
 #include "text.h"
 #include "timeline.h"
+#include "tls.h"
 
 /* One run of the command. */
 struct run {
     struct tool_texts addresses;
     struct tool_texts words;
+    struct tool_tls tls;
+    struct tool_texts cacert, cert, key;
     bool is_verbose, want_help, is_echo;
     int64_t grace_ns;
     struct lull_server_options options;
@@ -57,13 +60,16 @@ void tool_serve_help(void)
     (void)fputs(
         "usage: lull serve [options]\n"
         "\n"
-        "Serves gRPC without TLS for trying clients, prints the addresses, and stops on SIGINT or\n"
+        "Serves gRPC for trying clients, prints the addresses, and stops on SIGINT or\n"
         "SIGTERM: calls may finish, the second signal ends them. SIGUSR1 makes it silent (it "
         "reads\n"
         "and answers nothing, PINGs included, and closes nothing), and the next one ends that.\n"
         "\n"
         "  --listen ADDRESS    127.0.0.1:0 without it; may be repeated. Port 0 is chosen by the\n"
         "                      system; unix:PATH, [::1]:PORT and the like work, too\n"
+        "  --cert FILE, --key FILE\n"
+        "                      TLS: the certificate (with its chain) to show, and its key\n"
+        "  --cacert FILE       only clients whose certificates come from the roots in this file\n"
         "  --echo              echo any method, not only the ones below\n"
         "  --grace TIME        how long calls may go on after the first signal (5s)\n"
         "  --max-streams N     calls at a time on one connection (1000); 0: no limit\n"
@@ -93,6 +99,9 @@ static int parse(struct run *run, int argc, char **argv, struct text_fault *faul
     struct lull_server_options *o = &run->options;
     const struct tool_option options[] = {
         {"--listen", TOOL_OPTION_TEXTS, &run->addresses},
+        {"--cert", TOOL_OPTION_TEXTS, &run->cert},
+        {"--key", TOOL_OPTION_TEXTS, &run->key},
+        {"--cacert", TOOL_OPTION_TEXTS, &run->cacert},
         {"--echo", TOOL_OPTION_FLAG, &run->is_echo},
         {"--grace", TOOL_OPTION_DURATION, &run->grace_ns},
         {"--max-streams", TOOL_OPTION_NUMBER, &o->max_streams},
@@ -109,8 +118,14 @@ static int parse(struct run *run, int argc, char **argv, struct text_fault *faul
         {"-h", TOOL_OPTION_FLAG, &run->want_help},
         {"--help", TOOL_OPTION_FLAG, &run->want_help},
     };
-    return tool_options_parse(options, sizeof(options) / sizeof(options[0]), "serve", &run->words,
-                              0, argc, argv, fault);
+    if (tool_options_parse(options, sizeof(options) / sizeof(options[0]), "serve", &run->words, 0,
+                           argc, argv, fault) != 0) {
+        return -1;
+    }
+    run->tls.cacert = tool_texts_last(&run->cacert);
+    run->tls.cert = tool_texts_last(&run->cert);
+    run->tls.key = tool_texts_last(&run->key);
+    return tool_tls_check_server(&run->tls, fault);
 }
 
 /* Says what went wrong and returns an exit status. */
@@ -138,7 +153,11 @@ static int open_server(struct run *run)
         run->options.trace.event = tool_timeline_event;
         run->options.trace.ctx = &run->timeline;
     }
-    rc = lull_server_new(&run->options, &run->server, &error);
+    rc = tool_tls_open(&run->tls, true, &run->options.credentials, &error);
+    if (rc == LULL_OK) {
+        rc = lull_server_new(&run->options, &run->server, &error);
+        lull_credentials_unref(run->options.credentials);
+    }
     if (rc != LULL_OK) {
         return complain("", rc, &error);
     }

@@ -17,11 +17,14 @@
 #include "call.h"
 #include "options.h"
 #include "text.h"
+#include "tls.h"
 
 /* One run of the command. */
 struct run {
     struct tool_texts words;
-    bool want_help, is_plaintext, is_reconnecting;
+    struct tool_tls tls;
+    struct tool_texts cacert, authority;
+    bool want_help, is_reconnecting;
     int64_t ping_ns;
     int64_t for_ns;
     struct lull_channel_options options;
@@ -51,7 +54,10 @@ void tool_watch_help(void)
         "since the start: its states, PINGs with their round trip, falling idle. Makes no call.\n"
         "Ends with SIGINT or SIGTERM.\n"
         "\n"
-        "  --plaintext         no TLS; needed, as this version speaks nothing else\n"
+        "  --tls               TLS, or\n"
+        "  --plaintext         no TLS; one of the two is needed\n"
+        "  --cacert FILE       believe the roots in this PEM file, and not the system's\n"
+        "  --authority NAME    the name that the server must prove, when it is not the target's\n"
         "  --ping TIME         PING every TIME (5s); 0s: not at all. Many servers end the\n"
         "                      connection of a client that pings more often than once in 5m\n"
         "  --idle TIME         fall idle after TIME without a call (30m); 0s: never\n"
@@ -189,7 +195,10 @@ static int parse(struct run *run, int argc, char **argv, struct text_fault *faul
 {
     struct lull_channel_options *o = &run->options;
     const struct tool_option options[] = {
-        {"--plaintext", TOOL_OPTION_FLAG, &run->is_plaintext},
+        {"--plaintext", TOOL_OPTION_FLAG, &run->tls.is_plaintext},
+        {"--tls", TOOL_OPTION_FLAG, &run->tls.is_tls},
+        {"--cacert", TOOL_OPTION_TEXTS, &run->cacert},
+        {"--authority", TOOL_OPTION_TEXTS, &run->authority},
         {"--ping", TOOL_OPTION_DURATION, &run->ping_ns},
         {"--idle", TOOL_OPTION_DURATION, &o->idle_timeout_ns},
         {"--keepalive", TOOL_OPTION_DURATION, &o->keepalive_time_ns},
@@ -210,9 +219,10 @@ static int parse(struct run *run, int argc, char **argv, struct text_fault *faul
     if (run->words.count == 0) {
         return tool_text_fault_set(fault, "the target is missing (see 'lull help watch')");
     }
-    if (!run->is_plaintext) {
-        return tool_text_fault_set(fault, "TLS comes in a later version: pass --plaintext to watch "
-                                          "a connection without TLS");
+    run->tls.cacert = tool_texts_last(&run->cacert);
+    o->authority = tool_texts_last(&run->authority);
+    if (tool_tls_check_client(&run->tls, "watch", fault) != 0) {
+        return -1;
     }
     if (run->ping_ns == 0) {
         run->ping_ns = LULL_NEVER;
@@ -243,7 +253,11 @@ static int open_channel(struct run *run)
     }
     run->options.loop = run->loop;
     run->options.user_agent = "lull-tool/" LULL_VERSION;
-    rc = lull_channel_new(run->words.items[0], &run->options, &run->channel, &error);
+    rc = tool_tls_open(&run->tls, false, &run->options.credentials, &error);
+    if (rc == LULL_OK) {
+        rc = lull_channel_new(run->words.items[0], &run->options, &run->channel, &error);
+        lull_credentials_unref(run->options.credentials);
+    }
     return rc == LULL_OK ? 0 : complain(rc, &error);
 }
 

@@ -8,4 +8,12 @@ tests_integ_tls_test_SOURCES = tests/integ/tls_test.c tests/integ/tls_support.c 
 check_PROGRAMS += tests/integ/tls_wrong_test
 tests_integ_tls_wrong_test_SOURCES = tests/integ/tls_wrong_test.c tests/integ/tls_support.c tests/integ/tls_support.h \
 	tests/integ/tls_raw.c tests/support/certs.c tests/support/certs.h
+
+# For tests that are scripts.
+noinst_PROGRAMS += tests/support/make_certs
+tests_support_make_certs_SOURCES = tests/support/make_certs.c tests/support/certs.c tests/support/certs.h
+
+SCRIPT_TESTS += tests/integ/tool_tls_test.sh
+else
+EXTRA_DIST += tests/integ/tool_tls_test.sh
 endif

@@ -56,8 +56,14 @@ for bad in pkg.Service/Method /pkg.Service /pkg.Service/ //Method / '/pkg.Servic
     refuses "bad method '$bad'" "bad method '$bad': it is written /package.Service/Method" call --plaintext $target "$bad"
 done
 refuses "no --plaintext" \
-    "TLS comes in a later version: pass --plaintext to make this call over a connection without TLS" \
+    "pass --tls, or --plaintext to make this call over a connection without TLS" \
     call --data-hex '' $target $method
+
+refuses "both" "--tls and --plaintext are both given" call --tls --plaintext $target $method
+refuses "a root in plaintext" "--cacert, --cert, --key and --insecure need --tls" call --plaintext --cacert x.pem $target $method
+refuses "a certificate without its key" "--cert and --key go together" call --tls --cert x.pem $target $method
+refuses "a root that is not there" "ca_file /nonexistent: No such file or directory (errno 2)" \
+    call --tls --cacert /nonexistent --data-hex '' $target $method
 
 # ---- options
 refuses "an unknown option" "unknown option '--dead-line' (see 'lull help call')" \

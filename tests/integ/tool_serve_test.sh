@@ -62,7 +62,7 @@ command_lines() {
     refuses "a number that is none" "--max-streams 'many': not a whole number below 2^32" serve --max-streams many
     refuses "a watch of nothing" "the target is missing (see 'lull help watch')" watch --plaintext
     refuses "a watch without --plaintext" \
-        "TLS comes in a later version: pass --plaintext to watch a connection without TLS" watch 127.0.0.1:1
+        "pass --tls, or --plaintext to watch over a connection without TLS" watch 127.0.0.1:1
     refuses "two targets" "unexpected 'b' (see 'lull help watch')" watch --plaintext a b
     run serve --listen example.org:80
     has "an address that is a name" "$status $said" "64 lull: " example.org
