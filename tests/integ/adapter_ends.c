@@ -76,10 +76,20 @@ static void end_everything(void)
     drop_loop();
 }
 
+/* Once: what ends by it is told as well. */
+static void (**ending)(void);
+
+static void end_once(void)
+{
+    *ending = NULL;
+    end_everything();
+}
+
 static void end_all_from(void (**callback)(void))
 {
     set_up(NULL);
-    *callback = end_everything;
+    ending = callback;
+    *callback = end_once;
     start_call(ECHO_METHOD, LULL_MINUTE);
     run_until(is_loop_gone);
     host->round(0);
@@ -102,6 +112,39 @@ END_TEST
 START_TEST(everything_may_be_ended_in_on_closed)
 {
     end_all_from(&outcome.in_closed);
+}
+END_TEST
+
+START_TEST(everything_may_be_ended_in_a_servers_callbacks)
+{
+    end_all_from(&server_hooks.in_call);
+    end_all_from(&server_hooks.in_message);
+    end_all_from(&server_hooks.in_half_closed);
+    end_all_from(&server_hooks.in_closed);
+}
+END_TEST
+
+static unsigned drained;
+
+static void on_drained(struct lull_server *which, void *ctx)
+{
+    (void)which;
+    (void)ctx;
+    drained++;
+    end_everything();
+}
+
+START_TEST(everything_may_be_ended_when_a_server_is_drained)
+{
+    set_up(NULL);
+    drained = 0;
+    start_call(ECHO_METHOD, LULL_MINUTE);
+    run_until(is_closed);
+    lull_server_shutdown(server, LULL_NEVER, on_drained, NULL);
+    run_until(is_loop_gone);
+    host->round(0);
+    ck_assert_uint_eq(drained, 1);
+    host->close();
 }
 END_TEST
 
@@ -293,6 +336,26 @@ START_TEST(two_loops_share_a_host_and_one_goes_first)
 }
 END_TEST
 
+/* ---- a peer that is gone */
+
+/* SIGPIPE has its default action here: it would end the test. The first write brings the reset, the next ones meet it. */
+START_TEST(a_write_to_a_peer_that_is_gone_is_no_signal)
+{
+    set_up(NULL);
+    start_call(ECHO_METHOD, LULL_MINUTE);
+    run_until(is_closed);
+    lull_server_free(server);
+    server = NULL;
+    for (int i = 0; i < 5; i++) {
+        start_call(ECHO_METHOD, LULL_MINUTE);
+        ck_assert_int_eq(lull_loop_flush(loop), LULL_OK);
+    }
+    run_until(is_closed);
+    ck_assert_int_eq(outcome.code, LULL_CODE_UNAVAILABLE);
+    tear_down();
+}
+END_TEST
+
 /* ---- fork */
 
 static bool is_streaming(void)
@@ -305,7 +368,7 @@ static bool is_stream_over(void)
     return outcome.messages == 2 && is_closed();
 }
 
-/* C30: the child destroys its copy of everything. Nothing of that is on the wire, and the parent's stream goes on. */
+/* C30, RULINGS 27: the child destroys its copy of everything. Nothing of that is on the wire, and the parent's stream goes on. */
 START_TEST(a_forked_child_ends_its_copy_and_the_parents_stream_goes_on)
 {
     struct lull_server_stats stats = {.size = sizeof(stats)};
@@ -352,6 +415,8 @@ void adapter_add_ends(TCase *cases)
     tcase_add_test(cases, everything_may_be_ended_in_on_headers);
     tcase_add_test(cases, everything_may_be_ended_in_on_message);
     tcase_add_test(cases, everything_may_be_ended_in_on_closed);
+    tcase_add_test(cases, everything_may_be_ended_in_a_servers_callbacks);
+    tcase_add_test(cases, everything_may_be_ended_when_a_server_is_drained);
     tcase_add_test(cases, everything_may_be_ended_when_a_state_is_told);
     tcase_add_test(cases, everything_may_be_ended_when_a_ping_is_answered);
     tcase_add_test(cases, everything_may_be_ended_when_a_unary_call_is_done);
@@ -359,5 +424,6 @@ void adapter_add_ends(TCase *cases)
     tcase_add_test(cases, its_memory_is_the_executors);
     tcase_add_test(cases, two_channels_share_a_loop_and_one_goes_first);
     tcase_add_test(cases, two_loops_share_a_host_and_one_goes_first);
+    tcase_add_test(cases, a_write_to_a_peer_that_is_gone_is_no_signal);
     tcase_add_test(cases, a_forked_child_ends_its_copy_and_the_parents_stream_goes_on);
 }

@@ -75,7 +75,7 @@ static void fail_a_call(void)
     run_until(is_closed);
 }
 
-/* C32's kin: no descriptor is a failed attempt with a reason, and not the end of the channel. */
+/* EMFILE is a failed attempt with a reason, and not the end of the channel. */
 START_TEST(a_dial_without_descriptors_fails_and_the_channel_recovers)
 {
     const struct lull_instant give_up_at = lull_instant_add(now(), PATIENCE_NS);

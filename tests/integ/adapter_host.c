@@ -31,10 +31,12 @@ static void start_one(void)
 static void expect_no_wake_up(void)
 {
     ck_assert_int_eq(outcome.code, LULL_CODE_OK);
-    ck_assert_uint_eq(sleeps_before_write, 0);
+    ck_assert_uint_le(sleeps_before_write, host->sleeps_before_turn);
     ck_assert_uint_le(waits_before_write, host->rounds_before_turn);
-    ck_assert_uint_eq(wakes, 0);
-    ck_assert_uint_ge(soons, 1);
+    if (!host->is_own) {
+        ck_assert_uint_eq(wakes, 0);
+        ck_assert_uint_ge(soons, 1);
+    }
 }
 
 START_TEST(a_call_started_in_a_hosts_callback_leaves_before_the_host_sleeps)
@@ -127,7 +129,7 @@ START_TEST(a_submit_from_another_thread_wakes_a_sleeping_host)
         ck_assert_int_eq(pthread_join(thread, NULL), 0);
         ck_assert_int_lt(lull_instant_diff(now(), from), 5 * LULL_SECOND); /* a wake, not the round's end */
     }
-    ck_assert_uint_ge(wakes, 1);
+    ck_assert(host->is_own || wakes > 0);
     tear_down();
 }
 END_TEST
@@ -181,7 +183,7 @@ START_TEST(it_is_run_by_lulls_own_verbs_too)
         rounds++;
     }
     ck_assert_uint_le(rounds, 20);
-    ck_assert_int_eq(lull_loop_fd(loop), -1);
+    ck_assert(host->is_own || lull_loop_fd(loop) == -1);
     tear_down();
 }
 END_TEST

@@ -34,6 +34,8 @@ struct adapter {
     void (*nest)(bool (*holds)(void));
     /* Rounds that may pass without a sleep between a callback that asked for a turn and that turn. */
     unsigned rounds_before_turn;
+    unsigned sleeps_before_turn; /* of these, that would sleep if the kernel were not told */
+    bool is_own;                 /* lull's own loop: its verbs are not counted, it may be a descriptor */
 };
 
 /* The scenarios, a Check program's worth. */
@@ -61,6 +63,13 @@ extern void (*on_wait)(int timeout_ms);
 /* A loop, a server of Echo and Never, a channel to it with short timers. What `tune` [nullable] changes counts. */
 void set_up(void (*tune)(struct lull_channel_options *options));
 void tear_down(void);
+
+/* What the server's callbacks do instead of answering. [nullable] */
+struct server_hooks {
+    void (*in_call)(void), (*in_message)(void), (*in_half_closed)(void), (*in_closed)(void);
+};
+
+extern struct server_hooks server_hooks;
 
 /* Parts of set_up. */
 struct lull_server *make_server(struct lull_loop *on);

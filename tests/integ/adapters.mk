@@ -3,6 +3,15 @@
 ADAPTER_SUPPORT = tests/integ/adapter_support.c tests/integ/adapter_support.h \
 	tests/integ/adapter_calls.c tests/integ/adapter_host.c tests/integ/adapter_fds.c tests/integ/adapter_ends.c
 
+# The same on lull's own loop, run and nested.
+check_PROGRAMS += tests/integ/adapter_own_test
+tests_integ_adapter_own_test_SOURCES = tests/integ/adapter_own_test.c $(ADAPTER_SUPPORT)
+
+if LOOP_EPOLL
+check_PROGRAMS += tests/integ/adapter_nested_test
+tests_integ_adapter_nested_test_SOURCES = tests/integ/adapter_nested_test.c $(ADAPTER_SUPPORT)
+endif
+
 if HAVE_LIBUV
 check_PROGRAMS += tests/integ/adapter_libuv_test
 tests_integ_adapter_libuv_test_SOURCES = tests/integ/adapter_libuv_test.c $(ADAPTER_SUPPORT)

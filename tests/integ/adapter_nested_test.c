@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* The scenarios of adapter_support.h on the built-in loop, nested: lull_loop_fd in a poll, and lull_loop_dispatch. */
+#include <poll.h>
+
+#include "tests/integ/adapter_support.h"
+#include "tests/support/check_main.h"
+
+#define LOOPS_MOST 4
+
+static struct lull_loop *loops[LOOPS_MOST];
+static size_t count;
+static struct lull_loop *given_up; /* in a callback of lull's, where lull_loop_free is not allowed */
+static void (*own_fn)(void);
+
+static void open_host(void)
+{
+    count = 0;
+    given_up = NULL;
+    own_fn = NULL;
+}
+
+static void close_host(void)
+{
+    ck_assert_uint_eq(count, 0);
+    ck_assert_ptr_null(given_up);
+}
+
+static int make(const struct lull_executor_options *options, struct lull_loop **out)
+{
+    const int rc = lull_loop_new(options, out);
+
+    if (rc == LULL_OK) {
+        ck_assert_uint_lt(count, LOOPS_MOST);
+        loops[count++] = *out;
+    }
+    return rc;
+}
+
+static void drop(struct lull_loop *which)
+{
+    if (which != NULL && lull_executor_in_context(lull_loop_executor(which))) {
+        given_up = which;
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (loops[i] == which) {
+            loops[i] = loops[--count];
+        }
+    }
+    lull_loop_free(which);
+}
+
+static void drop_given_up(void)
+{
+    if (given_up != NULL && !lull_executor_in_context(lull_loop_executor(given_up))) {
+        struct lull_loop *which = given_up;
+
+        given_up = NULL;
+        drop(which);
+    }
+}
+
+/* A callback of the host's is whatever it does between its turns. */
+static bool call_own(void)
+{
+    void (*fn)(void) = own_fn;
+
+    own_fn = NULL;
+    if (fn != NULL) {
+        fn();
+    }
+    return fn != NULL;
+}
+
+static void call_back(void (*fn)(void))
+{
+    own_fn = fn;
+}
+
+static void run_round(int64_t timeout_ns)
+{
+    struct pollfd polled[LOOPS_MOST];
+    const size_t listed = count;
+
+    (void)call_own();
+    for (size_t i = 0; i < count; i++) {
+        polled[i] = (struct pollfd){.fd = lull_loop_fd(loops[i]), .events = POLLIN};
+    }
+    if (listed != count || poll(polled, (nfds_t)count, (int)((timeout_ns + LULL_MS - 1) / LULL_MS)) < 0) {
+        return;
+    }
+    for (size_t i = 0; i < listed; i++) {
+        if (polled[i].revents != 0) {
+            const int rc = lull_loop_dispatch(loops[i]);
+
+            ck_assert(rc == LULL_OK || (rc == LULL_RC_IN_TURN && lull_executor_in_context(lull_loop_executor(loops[i]))));
+        }
+    }
+    drop_given_up();
+}
+
+static void nest(bool (*holds)(void))
+{
+    run_until(holds);
+}
+
+static const struct adapter own = {
+    .name = "adapter_nested",
+    .open = open_host,
+    .close = close_host,
+    .make = make,
+    .drop = drop,
+    .round = run_round,
+    .call_back = call_back,
+    .nest = nest,
+    .rounds_before_turn = 2,
+    .sleeps_before_turn = 1, /* a host's poll hears of it by the descriptor: an eventfd was written */
+    .is_own = true,
+};
+
+static Suite *adapter_nested_suite(void)
+{
+    return adapter_suite(&own);
+}
+
+LULL_TEST_MAIN("adapter_nested", adapter_nested_suite)
