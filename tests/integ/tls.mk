@@ -14,6 +14,7 @@ noinst_PROGRAMS += tests/support/make_certs
 tests_support_make_certs_SOURCES = tests/support/make_certs.c tests/support/certs.c tests/support/certs.h
 
 SCRIPT_TESTS += tests/integ/tool_tls_test.sh
+PEER_TESTS += tests/peers/tls_test.sh
 else
 EXTRA_DIST += tests/integ/tool_tls_test.sh
 endif

@@ -27,6 +27,7 @@ Streams, of messages that make_message makes:
 import argparse
 import concurrent.futures
 import hashlib
+import pathlib
 import sys
 import threading
 import time
@@ -225,12 +226,22 @@ class Handlers(grpc.GenericRpcHandler):
         return STREAMS.get(name)
 
 
+def credentials(directory, mutual):
+    """What a server shows, and whom it lets in."""
+    def read(name):
+        return pathlib.Path(directory, name).read_bytes()
+    roots = read("ca.pem") if mutual else None
+    return grpc.ssl_server_credentials([(read("leaf.key"), read("leaf.pem"))], roots, mutual)
+
+
 def main():
     """Serves until it is killed."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--listen", default="127.0.0.1:0", help="address:port or unix:path")
     parser.add_argument("--max-streams", type=int, help="MAX_CONCURRENT_STREAMS")
     parser.add_argument("--window", type=int, help="a stream's window in bytes, which then stays so; else grpcio's 4 MiB")
+    parser.add_argument("--certs", help="TLS with the leaf.pem and leaf.key of this directory")
+    parser.add_argument("--mutual", action="store_true", help="and for clients of its ca.pem only")
     args = parser.parse_args()
 
     options = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
@@ -243,7 +254,10 @@ def main():
         handlers=(Handlers(),),
         options=options,
     )
-    port = server.add_insecure_port(args.listen)
+    if args.certs is None:
+        port = server.add_insecure_port(args.listen)
+    else:
+        port = server.add_secure_port(args.listen, credentials(args.certs, args.mutual))
     if port == 0:
         sys.exit(f"cannot listen on {args.listen}")
     server.start()
