@@ -18,4 +18,6 @@ check_PROGRAMS += tests/unit/net/endpoint_tls_test
 tests_unit_net_endpoint_tls_test_SOURCES = tests/unit/net/endpoint_tls_test.c tests/support/certs.c tests/support/certs.h
 check_PROGRAMS += tests/unit/net/tls_ctx_test
 tests_unit_net_tls_ctx_test_SOURCES = tests/unit/net/tls_ctx_test.c tests/support/certs.c tests/support/certs.h
+else
+check_PROGRAMS += tests/unit/net/tls_none_test
 endif
