@@ -401,6 +401,10 @@ START_TEST(a_forked_child_ends_its_copy_and_the_parents_stream_goes_on)
     ck_assert_int_eq(lull_call_half_close(outcome.call), LULL_OK);
     run_until(is_stream_over);
     ck_assert_int_eq(outcome.code, LULL_CODE_OK);
+    /* A GOAWAY of the child's would let the stream end, and nothing more. */
+    start_call(ECHO_METHOD, LULL_MINUTE);
+    run_until(is_closed);
+    ck_assert_int_eq(outcome.code, LULL_CODE_OK);
     lull_server_stats(server, &stats);
     ck_assert_uint_eq(stats.connections_made, 1);
     tear_down();

@@ -9,6 +9,10 @@ check_PROGRAMS += tests/integ/tls_wrong_test
 tests_integ_tls_wrong_test_SOURCES = tests/integ/tls_wrong_test.c tests/integ/tls_support.c tests/integ/tls_support.h \
 	tests/integ/tls_raw.c tests/support/certs.c tests/support/certs.h
 
+check_PROGRAMS += tests/integ/tls_manners_test
+tests_integ_tls_manners_test_SOURCES = tests/integ/tls_manners_test.c tests/integ/tls_support.c tests/integ/tls_support.h \
+	tests/integ/tls_raw.c tests/support/certs.c tests/support/certs.h
+
 # For tests that are scripts.
 noinst_PROGRAMS += tests/support/make_certs
 tests_support_make_certs_SOURCES = tests/support/make_certs.c tests/support/certs.c tests/support/certs.h
