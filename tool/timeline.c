@@ -24,6 +24,8 @@ static const char *const event_names[] = {
     [LULL_EVENT_CALL_CLOSED] = "closed",
     [LULL_EVENT_PING] = "ping",
     [LULL_EVENT_WARNING] = "warning",
+    [LULL_EVENT_NAME] = "name",
+    [LULL_EVENT_NAME_FAILED] = "name failed",
 };
 
 static const char *event_name(enum lull_event_kind kind)

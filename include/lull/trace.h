@@ -58,7 +58,11 @@ enum lull_event_kind {
     LULL_EVENT_CALL_MESSAGE = 10, /**< a whole message came; detail has its length */
     LULL_EVENT_CALL_CLOSED = 11,  /**< detail has the status line */
     LULL_EVENT_PING = 12,
-    LULL_EVENT_WARNING = 13 /**< something an operator should know */
+    LULL_EVENT_WARNING = 13, /**< something an operator should know */
+    LULL_EVENT_NAME = 14,    /**< the target's name is asked for, or was answered; detail has the
+                                addresses. Since 0.3 */
+    LULL_EVENT_NAME_FAILED =
+        15 /**< no answer, or a bad one; detail has the reason and what next. Since 0.3 */
 };
 
 /** One thing that happened. Borrowed for the hook. Since 0.1. */

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "channel/call_stream.h"
 #include "channel/channel_idle.h"
+#include "channel/channel_resolve.h"
 #include "exec/executor.h"
 
 /* ---- references */
@@ -102,6 +103,10 @@ void call_count_attempts(struct lull_call *call)
     uint32_t counted = subchannel_is_attempting(&channel->subchannel) ? 1 : 0;
     /* In TRANSIENT_FAILURE the last attempt that failed is the call's business as well: it explains the state. */
     counted += channel->state == LULL_STATE_TRANSIENT_FAILURE ? 1 : 0;
+    /* It may be a name that failed: then nothing was dialled. */
+    if (counted > channel->subchannel.attempts || channel_is_resolving(channel)) {
+        counted = 0;
+    }
     call->attempts_before = channel->subchannel.attempts - counted;
 }
 
@@ -135,7 +140,8 @@ static void collect_facts(const struct lull_call *call, const struct call_outcom
         .next_attempt_after_ns = subchannel_next_attempt_after(sub, now),
     };
     if (is_waiting) {
-        facts->address = sub->addr.text;
+        facts->address = subchannel_address_text(sub);
+        facts->so_far = sub->so_far.reason;
         facts->queued_before =
             call->phase == LULL_PHASE_QUEUED ? channel_queue_before(channel, call) : 0;
         const struct connection *ready = subchannel_ready_connection(&channel->subchannel);
@@ -147,6 +153,9 @@ static void collect_facts(const struct lull_call *call, const struct call_outcom
         if (facts->last_attempt != NULL && facts->sys_errno == 0 &&
             call->phase != LULL_PHASE_QUEUED) {
             facts->sys_errno = sub->last_failure.sys_errno;
+        }
+        if (channel_is_resolving(channel)) {
+            channel_resolve_facts(channel, facts);
         }
     }
 }

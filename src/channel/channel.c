@@ -13,11 +13,13 @@
 #include "base/strbuf.h"
 #include "channel/call.h"
 #include "channel/channel_idle.h"
+#include "channel/channel_resolve.h"
 #include "channel/options.h"
 #include "exec/executor.h"
 #include "lull/credentials.h"
 #include "lull/version.h"
 #include "net/endpoint_tls.h"
+#include "net/resolver.h"
 #include "net/target.h"
 
 #define OUR_USER_AGENT "grpc-c-lull/" LULL_VERSION
@@ -37,6 +39,8 @@ static void free_channel(struct lull_channel *channel)
     executor_on_channel_freed(channel->executor);
     channel_watch_fini(channel);
     channel_timeouts_stop(channel);
+    channel_resolve_fini(channel);
+    subchannel_fini(&channel->subchannel);
     call_arenas_fini(&channel->arenas);
     lull_recycler_free(channel->recycler);
     mem_release(channel->allocator, channel->target);
@@ -109,6 +113,9 @@ static void on_phase(struct subchannel *subchannel, const char *why)
     struct lull_channel *channel = channel_of(subchannel);
     switch (subchannel->phase) {
     case SUBCHANNEL_IDLE:
+        if (channel->state == LULL_STATE_READY) {
+            channel_resolve_refresh(channel);
+        }
         channel_set_state(channel, LULL_STATE_IDLE, why);
         break;
     case SUBCHANNEL_SPACING:
@@ -120,6 +127,7 @@ static void on_phase(struct subchannel *subchannel, const char *why)
         break;
     case SUBCHANNEL_READY:
         channel->is_wanted = false;
+        channel_resolve_on_ready(channel);
         channel_set_state(channel, LULL_STATE_READY, why);
         break;
     case SUBCHANNEL_BACKOFF:
@@ -135,6 +143,7 @@ static void on_phase(struct subchannel *subchannel, const char *why)
 static void on_attempt_failed(struct subchannel *subchannel)
 {
     channel_queue_on_attempt_failed(channel_of(subchannel));
+    channel_resolve_refresh(channel_of(subchannel));
 }
 
 static void on_capacity(struct subchannel *subchannel)
@@ -210,6 +219,9 @@ static int resolve_world(const struct lull_channel_options *options, struct lull
     if (world->dial == NULL) {
         world->dial = dialer_tcp();
     }
+    if (world->resolve == NULL) {
+        world->resolve = resolver_default();
+    }
     return LULL_OK;
 }
 
@@ -230,7 +242,7 @@ static int set_up_texts(struct lull_channel *channel, const char *target,
     return rc;
 }
 
-static int set_up_subchannel(struct lull_channel *channel, const struct addr *addr)
+static int set_up_subchannel(struct lull_channel *channel, const struct target *target)
 {
     const struct lull_channel_options *o = &channel->options;
     const bool is_tls = o->credentials != NULL;
@@ -242,6 +254,7 @@ static int set_up_subchannel(struct lull_channel *channel, const struct addr *ad
         .trace = &channel->trace,
         .allocator = channel->allocator,
         .keepalive_interval = &channel->keepalive_interval,
+        .name = channel->target,
         .tcp_keepalive = o->tcp_keepalive,
         .transport =
             {
@@ -269,10 +282,14 @@ static int set_up_subchannel(struct lull_channel *channel, const struct addr *ad
         options.backoff.spacing_ns = o->backoff_initial_ns;
     }
     bool had_to_enter = executor_enter(channel->executor);
-    int rc = subchannel_init(&channel->subchannel, &subchannel_ops, &options, addr);
+    int rc = subchannel_init(&channel->subchannel, &subchannel_ops, &options);
     if (rc == LULL_OK) {
-        rc = channel_idle_init(channel);
+        rc = channel_resolve_init(channel, target);
+        if (rc == LULL_OK) {
+            rc = channel_idle_init(channel);
+        }
         if (rc != LULL_OK) {
+            channel_resolve_stop(channel);
             subchannel_close(&channel->subchannel);
         }
     }
@@ -349,10 +366,10 @@ int lull_channel_new(const char *target, const struct lull_channel_options *opti
         rc = target_parse(target, resolved.credentials != NULL ? TARGET_PORT_TLS : TARGET_PORT_PLAINTEXT,
                           &parsed, error);
     }
-    if (rc == LULL_OK && parsed.addr_count == 0) {
+    if (rc == LULL_OK && parsed.addr_count == 0 && world.resolve == NULL) {
         rc = rc_fail(error, LULL_RC_UNSUPPORTED,
-                     "target: host \"%s\" is a name; this version dials addresses, unix sockets and "
-                     "localhost: resolve it yourself, and give the name as authority",
+                     "target: host \"%.100s\" is a name, and this lull was built without c-ares: write an "
+                     "address, a unix socket or localhost",
                      parsed.host);
     }
     if (rc != LULL_OK) {
@@ -367,7 +384,7 @@ int lull_channel_new(const char *target, const struct lull_channel_options *opti
         rc = set_up_recycler(channel);
     }
     if (rc == LULL_OK) {
-        rc = set_up_subchannel(channel, &parsed.addrs[0]);
+        rc = set_up_subchannel(channel, &parsed);
     }
     if (rc != LULL_OK) {
         free_channel(channel);
@@ -408,6 +425,7 @@ void channel_close(struct lull_channel *channel)
     }
     channel_queue_stop(channel);
     channel_idle_stop(channel);
+    channel_resolve_stop(channel);
     subchannel_close(&channel->subchannel);
 }
 
@@ -424,7 +442,7 @@ void channel_connect(struct lull_channel *channel)
     if (channel->state == LULL_STATE_IDLE) {
         channel->is_wanted = true;
         channel_idle_on_connect_asked(channel);
-        subchannel_connect(&channel->subchannel);
+        channel_resolve_connect(channel);
     }
 }
 
@@ -432,6 +450,7 @@ void channel_reset_backoff(struct lull_channel *channel)
 {
     if (channel->state == LULL_STATE_TRANSIENT_FAILURE) {
         subchannel_reset_backoff(&channel->subchannel);
+        channel_resolve_reset_backoff(channel);
     }
 }
 

@@ -24,6 +24,7 @@
 #include "lull/keepalive.h"
 #include "lull/recycler.h"
 
+struct channel_resolve;
 struct lull_call;
 
 #define CHANNEL_REASON_BYTES SUBCHANNEL_REASON_BYTES
@@ -42,6 +43,7 @@ struct lull_channel {
     char *user_agent;
 
     struct subchannel subchannel;
+    struct channel_resolve *resolve; /* channel_resolve.c; NULL: the target is no name */
     _Atomic(enum lull_state) state; /* written in context */
     struct lull_instant state_at;      /* since when; the channel's birth at first */
     char reason[CHANNEL_REASON_BYTES]; /* of the last transition */

@@ -12,6 +12,7 @@
 #include "base/container.h"
 #include "base/strbuf.h"
 #include "channel/channel.h"
+#include "channel/channel_resolve.h"
 #include "exec/executor.h"
 
 #define WHY_BYTES 80
@@ -45,6 +46,7 @@ static void fall_idle(struct lull_channel *channel, const char *why)
     channel->is_wanted = false;
     channel_set_state(channel, LULL_STATE_IDLE, why);
     subchannel_fall_idle(&channel->subchannel, why);
+    channel_resolve_fall_idle(channel);
     trim_later(channel);
     if (channel->waiting_calls == 0) {
         return;
@@ -52,7 +54,7 @@ static void fall_idle(struct lull_channel *channel, const char *why)
     /* An order from outside, and calls that wait: out again at once. Those whose start is still on its way dial when it comes. */
     (void)lull_idle_on_woken(&channel->idle, lull_executor_now(channel->executor));
     if (!list_is_empty(&channel->queue)) {
-        subchannel_connect(&channel->subchannel);
+        channel_resolve_connect(channel);
     }
 }
 

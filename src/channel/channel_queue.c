@@ -9,11 +9,15 @@
 #include "channel/call.h"
 #include "channel/call_stream.h"
 #include "channel/channel.h"
+#include "channel/channel_resolve.h"
 #include "exec/executor.h"
 
 /* What a call that waits is doing, by what its subchannel does. */
 static enum lull_phase waiting_phase(const struct lull_channel *channel)
 {
+    if (channel_is_resolving(channel)) {
+        return LULL_PHASE_RESOLVING;
+    }
     switch (channel->subchannel.phase) {
     case SUBCHANNEL_GREETING:
         return LULL_PHASE_SETTINGS;
@@ -171,7 +175,7 @@ static void run_pump(struct lull_task *task, struct lull_executor *executor)
     if (!channel_is_closed(channel)) {
         open_streams(channel);
         if (!list_is_empty(&channel->queue)) {
-            subchannel_connect(&channel->subchannel);
+            channel_resolve_connect(channel);
         }
     }
     channel_release(channel);

@@ -26,7 +26,7 @@ static void collect(const struct lull_channel *channel, struct lull_channel_stat
         .calls = lull_idle_calls(&channel->idle),
         .calls_waiting = channel->waiting_calls,
         .idle_after_ns = lull_idle_left_ns(&channel->idle, now),
-        .attempts = sub->attempts,
+        .attempts = sub->history.dials,
         .connections_made = sub->history.connections_made,
         .connections_lost = sub->history.connections_lost,
         .keepalive_time_ns = lull_keepalive_interval_ns(&channel->keepalive_interval, now),

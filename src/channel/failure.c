@@ -108,11 +108,24 @@ static void add_next(struct strbuf *sb, const struct failure_facts *facts, const
     }
 }
 
+/* ": NXDOMAIN (c-ares: Domain name not found; asked 127.0.0.1:53); next in 1.2 s", or "again: NXDOMAIN" while it is asked for again. */
+static void add_answer(struct strbuf *sb, const struct failure_facts *facts)
+{
+    if (facts->last_attempt != NULL) {
+        strbuf_printf(sb, "%s: %s", facts->is_attempting ? " again" : "", facts->last_attempt);
+        add_next(sb, facts, "; next ");
+    }
+}
+
 /* "(attempt 2 failed: connection refused; next in 1.6 s)", or "(attempt 3 under way; attempt 2 failed: connection refused)". */
 static void add_attempts(struct strbuf *sb, const struct failure_facts *facts)
 {
     uint32_t failed = facts->attempts - (facts->is_attempting ? 1 : 0);
     if (!is_dialling(facts->phase)) {
+        return;
+    }
+    if (facts->phase == LULL_PHASE_RESOLVING) {
+        add_answer(sb, facts);
         return;
     }
     if (facts->attempts == 0) {
@@ -126,6 +139,9 @@ static void add_attempts(struct strbuf *sb, const struct failure_facts *facts)
     strbuf_add(sb, " (");
     if (facts->is_attempting) {
         strbuf_printf(sb, "attempt %" PRIu32 " under way", facts->attempts);
+        if (facts->so_far != NULL && *facts->so_far != '\0') {
+            strbuf_printf(sb, ", %s", facts->so_far);
+        }
     }
     if (failed > 0) {
         strbuf_printf(sb, "%sattempt %" PRIu32 " failed", facts->is_attempting ? "; " : "", failed);

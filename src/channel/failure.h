@@ -27,6 +27,7 @@ struct failure_facts {
     const char *address;      /* [nullable] */
     const char *what;         /* [nullable] what happened, where the phase alone does not say it */
     const char *last_attempt; /* [nullable] why the last connection attempt failed */
+    const char *so_far;       /* [nullable] which addresses failed in the attempt that is under way */
     int sys_errno;
     int http_status;
     int64_t http2_error; /* -1: none */

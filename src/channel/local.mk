@@ -15,12 +15,14 @@ liblull_core_la_SOURCES += \
 	src/channel/channel_outside.c \
 	src/channel/channel_ping.c \
 	src/channel/channel_queue.c \
+	src/channel/channel_resolve.c src/channel/channel_resolve.h \
 	src/channel/channel_stats.c \
 	src/channel/channel_watch.c \
 	src/channel/failure.c src/channel/failure.h \
 	src/channel/options.c src/channel/options.h \
 	src/channel/response.c src/channel/response.h \
 	src/channel/subchannel.c src/channel/subchannel.h \
+	src/channel/subchannel_dial.c \
 	src/channel/subchannel_pings.c \
 	src/channel/trace.c src/channel/trace.h \
 	src/channel/version.c

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The state machine of one address. See subchannel.h.
+ * The state machine: phases, facts of the transports, and what the channel asks for. See subchannel.h.
  */
 #include "channel/subchannel.h"
 
@@ -16,8 +16,6 @@
 
 #define DEBUG_QUOTED_BYTES 48
 
-static void start_attempt(struct subchannel *sub, struct lull_instant now);
-
 const char *subchannel_phase_name(enum subchannel_phase phase)
 {
     static const char *const names[] = {"idle",  "spacing", "dialling", "greeting",
@@ -25,7 +23,7 @@ const char *subchannel_phase_name(enum subchannel_phase phase)
     return names[phase];
 }
 
-static void set_phase(struct subchannel *sub, enum subchannel_phase phase, const char *why)
+void subchannel_set_phase(struct subchannel *sub, enum subchannel_phase phase, const char *why)
 {
     if (sub->phase != phase) {
         sub->phase = phase;
@@ -47,81 +45,14 @@ static void set_failure(struct subchannel *sub, int sys_errno, const char *reaso
  * A server that speaks TLS waits for a ClientHello: to a plaintext channel it says nothing until somebody gives up, or closes.
  * One that answers with an alert is named by h2/preface.c.
  */
-static const char *tls_hint(const struct subchannel *sub)
+const char *subchannel_tls_hint(const struct subchannel *sub)
 {
     return strcmp(sub->options.transport.scheme, "http") == 0 ? " (a TLS port?)" : "";
 }
 
-/* The current connection is not current any more; its transport is told to close unless it ends by itself. */
-static void drop_current(struct subchannel *sub, const char *why)
+const char *connection_peer_text(const struct connection *connection)
 {
-    struct connection *connection = sub->current;
-    sub->current = NULL;
-    if (connection != NULL && why != NULL) {
-        h2_transport_close(connection->transport, 0, why);
-    }
-    endpoint_close(sub->dialled);
-    sub->dialled = NULL;
-}
-
-static void fail_attempt(struct subchannel *sub, int sys_errno, const char *reason)
-{
-    struct lull_instant now = lull_executor_now(sub->options.executor);
-    drop_current(sub, "the attempt to connect failed");
-    set_failure(sub, sys_errno, reason);
-    sub->next_at = backoff_on_failed(&sub->backoff, now);
-    lull_rescheduler_set(&sub->timer, sub->next_at);
-
-    if (trace_is_on(sub->options.trace)) {
-        char next[40];
-        struct strbuf sb;
-        strbuf_init(&sb, next, sizeof(next));
-        strbuf_duration(&sb, lull_instant_diff(sub->next_at, now));
-        trace_tell(sub->options.trace, LULL_EVENT_DIAL_FAILED, 0,
-                   "%s attempt %" PRIu32 ": %s; next in %s", sub->addr.text, sub->attempts, reason,
-                   next);
-    }
-    set_phase(sub, SUBCHANNEL_BACKOFF, sub->last_failure.reason);
-    sub->ops->on_attempt_failed(sub);
-}
-
-static void fail_attempt_errno(struct subchannel *sub, int sys_errno)
-{
-    char text[SUBCHANNEL_REASON_BYTES];
-    failure_errno_text(sys_errno, text, sizeof(text));
-    fail_attempt(sub, sys_errno, text);
-}
-
-/* The endpoint said IO_FAIL. A reason that is no errno says what was done as well. */
-static void fail_attempt_endpoint(struct subchannel *sub, const struct endpoint *endpoint)
-{
-    char text[SUBCHANNEL_REASON_BYTES];
-    struct strbuf sb;
-    if (endpoint->reason_text == NULL) {
-        fail_attempt_errno(sub, endpoint->sys_errno);
-        return;
-    }
-    strbuf_init(&sb, text, sizeof(text));
-    strbuf_printf(&sb, "%s: %s", endpoint->phase_text, endpoint->reason_text);
-    fail_attempt(sub, 0, text);
-}
-
-static void on_limit_reached(struct subchannel *sub, struct lull_instant now)
-{
-    char text[SUBCHANNEL_REASON_BYTES];
-    struct strbuf sb;
-    int64_t took_ns = lull_instant_diff(now, sub->attempt_at);
-    strbuf_init(&sb, text, sizeof(text));
-    if (sub->phase == SUBCHANNEL_DIALLING) {
-        strbuf_add(&sb, subchannel_is_shaking_hands(sub) ? "the TLS handshake was not over within "
-                                                         : "no answer within ");
-        strbuf_duration(&sb, took_ns);
-    } else {
-        strbuf_printf(&sb, "no SETTINGS from %s within ", sub->addr.text);
-        strbuf_duration(&sb, took_ns);
-        strbuf_printf(&sb, ": the peer accepts but does not speak HTTP/2%s", tls_hint(sub));
-    }
-    fail_attempt(sub, 0, text);
+    return h2_transport_peer(connection->transport)->text;
 }
 
 /* ---- facts of the transport */
@@ -137,9 +68,10 @@ static void on_settings(struct h2_transport *transport)
     /* A connection that is up needs no timer: what is armed would only wake a sleeping machine. */
     lull_rescheduler_disarm(&sub->timer);
     set_failure(sub, 0, "");
+    sub->so_far.reason[0] = '\0';
     sub->history.connections_made++;
-    TRACE(sub->options.trace, LULL_EVENT_SETTINGS, 0, "%s", sub->addr.text);
-    set_phase(sub, SUBCHANNEL_READY, sub->addr.text);
+    TRACE(sub->options.trace, LULL_EVENT_SETTINGS, 0, "%s", connection_peer_text(connection));
+    subchannel_set_phase(sub, SUBCHANNEL_READY, connection_peer_text(connection));
     sub->ops->on_capacity(sub);
 }
 
@@ -157,15 +89,15 @@ static void on_goaway(struct h2_transport *transport, uint32_t code, int32_t las
         strbuf_quoted(&sb, debug, debug_len, DEBUG_QUOTED_BYTES);
     }
     strbuf_add(&sb, ")");
-    TRACE(sub->options.trace, LULL_EVENT_GOAWAY, 0, "%s: %s, last stream %" PRId32, sub->addr.text,
-          connection->goaway_text, last_stream_id);
+    TRACE(sub->options.trace, LULL_EVENT_GOAWAY, 0, "%s: %s, last stream %" PRId32,
+          connection_peer_text(connection), connection->goaway_text, last_stream_id);
     if (lull_keepalive_is_too_many_pings(code, debug, debug_len)) {
         subchannel_on_too_many_pings(connection);
     }
     /* Before SETTINGS it is a failed attempt, which on_closed will tell. */
     if (connection == sub->current && sub->phase == SUBCHANNEL_READY) {
         sub->current = NULL;
-        set_phase(sub, SUBCHANNEL_IDLE, connection->goaway_text);
+        subchannel_set_phase(sub, SUBCHANNEL_IDLE, connection->goaway_text);
     }
 }
 
@@ -192,8 +124,8 @@ static void fail_greeting(struct subchannel *sub, const struct h2_transport_end 
     bool is_mute =
         end->bytes_read == 0 &&
         (end->kind == H2_LOST_EOF || (end->kind == H2_LOST_ERRNO && end->sys_errno == ECONNRESET));
-    strbuf_printf(&sb, "%s%s", end->text, is_mute ? tls_hint(sub) : "");
-    fail_attempt(sub, end->sys_errno, text);
+    strbuf_printf(&sb, "%s%s", end->text, is_mute ? subchannel_tls_hint(sub) : "");
+    subchannel_on_greeting_failed(sub, end->sys_errno, text);
 }
 
 static void on_transport_closed(struct h2_transport *transport, const struct h2_transport_end *end)
@@ -212,9 +144,10 @@ static void on_transport_closed(struct h2_transport *transport, const struct h2_
         if (sub->phase == SUBCHANNEL_GREETING) {
             fail_greeting(sub, end);
         } else if (sub->phase == SUBCHANNEL_READY) {
-            TRACE(sub->options.trace, LULL_EVENT_LOST, 0, "%s: %s", sub->addr.text, end->text);
+            TRACE(sub->options.trace, LULL_EVENT_LOST, 0, "%s: %s",
+                  h2_transport_peer(transport)->text, end->text);
             set_failure(sub, end->sys_errno, end->text);
-            set_phase(sub, SUBCHANNEL_IDLE, end->text);
+            subchannel_set_phase(sub, SUBCHANNEL_IDLE, end->text);
         }
     }
     sub->ops->on_connection_gone(sub);
@@ -228,92 +161,12 @@ static const struct h2_transport_ops transport_ops = {
     .on_closed = on_transport_closed,
 };
 
-/* ---- an attempt */
-
-/* From an endpoint that is connected to a transport that waits for SETTINGS. */
-static void greet(struct subchannel *sub)
+const struct h2_transport_ops *subchannel_transport_ops(void)
 {
-    struct connection *connection = mem_zeroed(sub->options.allocator, sizeof(*connection));
-    if (connection == NULL) {
-        fail_attempt(sub, 0, "no memory for a connection");
-        return;
-    }
-    executor_counters(sub->options.executor)->allocations++;
-    struct h2_transport_options options = sub->options.transport;
-    connection->subchannel = sub;
-    connection->keepalive_time_ns = lull_keepalive_interval_ns(
-        sub->options.keepalive_interval, lull_executor_now(sub->options.executor));
-    options.keepalive.time_ns = connection->keepalive_time_ns;
-    options.keepalive.is_system_off = !sub->options.tcp_keepalive;
-    if (h2_transport_new(sub->options.executor, sub->dialled, &options, &transport_ops, connection,
-                         &connection->transport) != LULL_OK) {
-        mem_release(sub->options.allocator, connection);
-        fail_attempt(sub, 0, "no memory for a connection");
-        return;
-    }
-    if (trace_is_on(sub->options.trace)) {
-        char text[ADDR_TEXT_BYTES + 96];
-        struct strbuf sb;
-        strbuf_init(&sb, text, sizeof(text));
-        strbuf_add(&sb, sub->addr.text);
-        endpoint_describe(sub->dialled, &sb);
-        trace_tell(sub->options.trace, LULL_EVENT_CONNECTED, 0, "%s", text);
-    }
-    sub->dialled = NULL;
-    sub->current = connection;
-    list_push_back(&sub->connections, &connection->link);
-    subchannel_watch_pings(connection);
-    set_phase(sub, SUBCHANNEL_GREETING, sub->addr.text);
+    return &transport_ops;
 }
 
-static void on_dialled_ready(struct endpoint *endpoint, unsigned ready)
-{
-    struct subchannel *sub = endpoint->owner;
-    (void)ready;
-    if (endpoint != sub->dialled) {
-        return;
-    }
-    switch (endpoint_finish_connect(endpoint)) {
-    case IO_AGAIN:
-        break;
-    case IO_OK:
-        greet(sub);
-        break;
-    default:
-        fail_attempt_endpoint(sub, endpoint);
-        break;
-    }
-}
-
-static void start_attempt(struct subchannel *sub, struct lull_instant now)
-{
-    double unit = lull_random_between(sub->options.random, 0.0, 1.0);
-    struct lull_instant limit_at = backoff_on_attempt_started(&sub->backoff, now, unit);
-    sub->attempts++;
-    sub->attempt_at = now;
-    lull_rescheduler_set(&sub->timer, limit_at);
-    set_phase(sub, SUBCHANNEL_DIALLING, sub->addr.text);
-    TRACE(sub->options.trace, LULL_EVENT_DIAL, 0, "%s attempt %" PRIu32, sub->addr.text,
-          sub->attempts);
-
-    int err = sub->options.dialer->ops->dial(sub->options.dialer, sub->options.loop,
-                                             sub->options.executor, &sub->addr, &sub->dialled);
-    if (err != 0) {
-        sub->dialled = NULL;
-        fail_attempt_errno(sub, err);
-        return;
-    }
-    sub->dialled->owner = sub;
-    sub->dialled->on_ready = on_dialled_ready;
-    if (!sub->options.tcp_keepalive) {
-        /* Best effort, as switching it on is. */
-        (void)endpoint_system_keepalive(sub->dialled, false);
-    }
-    err = endpoint_want(sub->dialled, LULL_WANT_WRITE);
-    if (err != 0) {
-        fail_attempt_errno(sub, err);
-    }
-}
+/* ---- time */
 
 static void timer_expired(struct lull_rescheduler *timer, struct lull_instant now)
 {
@@ -321,17 +174,17 @@ static void timer_expired(struct lull_rescheduler *timer, struct lull_instant no
     switch (sub->phase) {
     case SUBCHANNEL_SPACING:
         if (!sub->ops->is_wanted(sub)) {
-            set_phase(sub, SUBCHANNEL_IDLE, "nobody waits for a connection any more");
+            subchannel_set_phase(sub, SUBCHANNEL_IDLE, "nobody waits for a connection any more");
             break;
         }
-        start_attempt(sub, now);
+        subchannel_start_pass(sub, now);
         break;
     case SUBCHANNEL_BACKOFF:
-        start_attempt(sub, now);
+        subchannel_start_pass(sub, now);
         break;
     case SUBCHANNEL_DIALLING:
     case SUBCHANNEL_GREETING:
-        on_limit_reached(sub, now);
+        subchannel_advance(sub);
         break;
     default:
         break;
@@ -341,18 +194,25 @@ static void timer_expired(struct lull_rescheduler *timer, struct lull_instant no
 /* ---- what the channel asks for */
 
 int subchannel_init(struct subchannel *subchannel, const struct subchannel_ops *ops,
-                    const struct subchannel_options *options, const struct addr *addr)
+                    const struct subchannel_options *options)
 {
     memset(subchannel, 0, sizeof(*subchannel));
     subchannel->ops = ops;
     subchannel->options = *options;
-    subchannel->addr = *addr;
     subchannel->phase = SUBCHANNEL_IDLE;
+    eyeballs_init(&subchannel->eyeballs, 0);
     subchannel->next_at = lull_at(LULL_NEVER);
     backoff_init(&subchannel->backoff, &options->backoff);
     list_init(&subchannel->connections);
     subchannel_pings_init(subchannel);
     return lull_rescheduler_init(&subchannel->timer, options->executor, timer_expired);
+}
+
+void subchannel_fini(struct subchannel *subchannel)
+{
+    mem_release(subchannel->options.allocator, subchannel->addresses);
+    subchannel->addresses = NULL;
+    subchannel->address_count = 0;
 }
 
 void subchannel_connect(struct subchannel *subchannel)
@@ -365,10 +225,10 @@ void subchannel_connect(struct subchannel *subchannel)
     if (lull_instant_before(now, at)) {
         subchannel->next_at = at;
         lull_rescheduler_set(&subchannel->timer, at);
-        set_phase(subchannel, SUBCHANNEL_SPACING, subchannel->addr.text);
+        subchannel_set_phase(subchannel, SUBCHANNEL_SPACING, subchannel_address_text(subchannel));
         return;
     }
-    start_attempt(subchannel, now);
+    subchannel_start_pass(subchannel, now);
 }
 
 void subchannel_reset_backoff(struct subchannel *subchannel)
@@ -382,7 +242,7 @@ void subchannel_reset_backoff(struct subchannel *subchannel)
         lull_rescheduler_set(&subchannel->timer, subchannel->next_at);
         return;
     }
-    start_attempt(subchannel, now);
+    subchannel_start_pass(subchannel, now);
 }
 
 void subchannel_close(struct subchannel *subchannel)
@@ -392,7 +252,7 @@ void subchannel_close(struct subchannel *subchannel)
     }
     subchannel->phase = SUBCHANNEL_CLOSED;
     lull_rescheduler_fini(&subchannel->timer);
-    drop_current(subchannel, NULL);
+    subchannel_drop_attempt(subchannel, NULL);
     LIST_FOR_EACH_SAFE(node, after, &subchannel->connections)
     {
         h2_transport_close(LIST_ENTRY(node, struct connection, link)->transport, 0,
@@ -408,7 +268,7 @@ void subchannel_retire(struct subchannel *subchannel)
     }
     subchannel->current = NULL;
     h2_transport_drain(connection->transport);
-    set_phase(subchannel, SUBCHANNEL_IDLE, "the connection takes no more calls");
+    subchannel_set_phase(subchannel, SUBCHANNEL_IDLE, "the connection takes no more calls");
 }
 
 void subchannel_fall_idle(struct subchannel *subchannel, const char *why)
@@ -420,7 +280,7 @@ void subchannel_fall_idle(struct subchannel *subchannel, const char *why)
     subchannel->next_at = lull_at(LULL_NEVER);
     (void)backoff_reset(&subchannel->backoff, lull_executor_now(subchannel->options.executor));
     set_failure(subchannel, 0, "");
-    drop_current(subchannel, NULL);
+    subchannel_drop_attempt(subchannel, NULL);
     LIST_FOR_EACH_SAFE(node, after, &subchannel->connections)
     {
         struct h2_transport *transport = LIST_ENTRY(node, struct connection, link)->transport;
@@ -430,7 +290,7 @@ void subchannel_fall_idle(struct subchannel *subchannel, const char *why)
             h2_transport_drain(transport);
         }
     }
-    set_phase(subchannel, SUBCHANNEL_IDLE, why);
+    subchannel_set_phase(subchannel, SUBCHANNEL_IDLE, why);
 }
 
 void subchannel_on_call_completed(struct subchannel *subchannel,
@@ -457,7 +317,13 @@ struct connection *subchannel_ready_connection(const struct subchannel *subchann
 
 bool subchannel_is_shaking_hands(const struct subchannel *subchannel)
 {
-    return subchannel->dialled != NULL && *subchannel->dialled->phase_text != '\0';
+    for (size_t i = 0; i < subchannel->address_count; i++) {
+        const struct endpoint *dialled = subchannel->addresses[i].dialled;
+        if (dialled != NULL && *dialled->phase_text != '\0') {
+            return true;
+        }
+    }
+    return false;
 }
 
 bool subchannel_is_attempting(const struct subchannel *subchannel)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One address and the connections to it: IDLE, CONNECTING, READY, and the wait between attempts.
+ * The addresses of a target and the connections to them: IDLE, CONNECTING, READY, and the wait between passes.
  *
- * Decides: when to dial (policy/backoff's arithmetic on one Rescheduler), when an attempt has failed, and which
- * connection takes new streams. Called by channel.c, which is told of every change. Must not know calls, the queue or
+ * Decides: when to dial which address (policy/eyeballs' and policy/backoff's arithmetic on one Rescheduler), when an attempt has
+ * failed, and which connection takes new streams. Called by channel.c, which is told of every change. Must not know calls, the queue or
  * status codes. In context.
  *
- * One timer at most is armed, and its meaning is the phase: the limit of the attempt, or the next attempt. A
+ * An attempt is one pass over the addresses: in order, with happy eyeballs (gRFC A61), until one is READY or all have failed.
+ * One timer at most is armed, and its meaning is the phase: the next step of the pass, or the next pass. A
  * connection that got a GOAWAY takes no more streams and lives on until its last one ends.
  */
 #ifndef CHANNEL_SUBCHANNEL_H
@@ -20,6 +21,7 @@
 #include "lull/rescheduler.h"
 #include "net/dial.h"
 #include "policy/backoff.h"
+#include "policy/eyeballs.h"
 
 enum subchannel_phase {
     SUBCHANNEL_IDLE,     /* no connection that takes streams, and none wanted */
@@ -50,7 +52,7 @@ struct connection {
 struct subchannel_ops {
     /* The phase changed; `why` is for people, and borrowed. */
     void (*on_phase)(struct subchannel *subchannel, const char *why);
-    /* An attempt failed (last_failure says why) and the phase is BACKOFF; told after on_phase. */
+    /* A pass failed (last_failure says why) and the phase is BACKOFF; told after on_phase. */
     void (*on_attempt_failed)(struct subchannel *subchannel);
     /* Streams may be opened, perhaps with nghttp2 on the stack: post, do not open. */
     void (*on_capacity)(struct subchannel *subchannel);
@@ -69,6 +71,7 @@ struct subchannel_options {
     const struct trace *trace;
     const struct lull_allocator *allocator;
     struct lull_keepalive_interval *keepalive_interval; /* the channel's: it outlives connections */
+    const char *name; /* what several addresses are called */
     bool tcp_keepalive;
     struct backoff_options backoff;
     struct h2_transport_options transport; /* keepalive.time_ns is the interval's affair */
@@ -80,8 +83,16 @@ struct subchannel_failure {
     char reason[SUBCHANNEL_REASON_BYTES]; /* "" when there is nothing to tell, as when READY */
 };
 
+/* One of the addresses. */
+struct subchannel_address {
+    struct addr addr;
+    struct lull_instant dialled_at; /* INT64_MIN: never */
+    struct endpoint *dialled;       /* while its connect is under way */
+};
+
 /* What has been, for people who ask. */
 struct subchannel_history {
+    uint64_t dials;
     uint64_t connections_made;  /* that became READY */
     uint64_t connections_lost;  /* of these, those that we did not end */
     struct h2_ping_stats pings; /* of the connections that are gone */
@@ -90,26 +101,39 @@ struct subchannel_history {
 struct subchannel {
     const struct subchannel_ops *ops;
     struct subchannel_options options;
-    struct addr addr;
+    struct subchannel_address *addresses; /* in the order to try them */
+    size_t address_count;                 /* 0: none are known yet */
+    size_t last_index;                    /* of the last dial */
+    struct eyeballs eyeballs;             /* DIALLING, GREETING: how the pass stands */
     enum subchannel_phase phase;
     struct backoff backoff;
     struct lull_rescheduler
-        timer; /* DIALLING, GREETING: the limit; SPACING, BACKOFF: the next attempt */
-    struct lull_instant next_at; /* SPACING, BACKOFF: when that is */
-    struct lull_instant attempt_at;
-    uint32_t attempts;            /* started so far */
-    struct endpoint *dialled;     /* while DIALLING */
+        timer; /* DIALLING, GREETING: the pass's next step; SPACING, BACKOFF: the next pass */
+    struct lull_instant next_at;  /* SPACING, BACKOFF: when that is */
+    uint32_t attempts;            /* passes started so far */
     struct connection *current;   /* while GREETING and READY */
     struct list_node connections; /* current, and those that drain or close */
-    struct subchannel_failure last_failure;
+    struct subchannel_failure last_failure; /* of a whole pass, or of a connection */
+    struct subchannel_failure so_far;       /* of the addresses that failed in this pass */
     struct subchannel_history history;
 };
 
-/* LULL_OK or LULL_RC_NOMEM. */
+/* Without addresses. LULL_OK or LULL_RC_NOMEM. */
 int subchannel_init(struct subchannel *subchannel, const struct subchannel_ops *ops,
-                    const struct subchannel_options *options, const struct addr *addr);
+                    const struct subchannel_options *options);
 
-/* Wants a connection: dials now, or as soon as the spacing allows. Does nothing unless IDLE. */
+/* Once it is gone, or was never more than zeroed: gives the memory back. */
+void subchannel_fini(struct subchannel *subchannel);
+
+/*
+ * Its addresses from now on, copied; at least one, EYEBALLS_MAX at most. The same ones in another order change nothing. Others: a
+ * pass that is under way goes on with them, and what is dialled stays if it is still on the list; a backoff is forgotten, so that
+ * a server that has moved is found at once. A READY connection stays whatever the list says. LULL_OK, or LULL_RC_NOMEM and
+ * nothing changed.
+ */
+int subchannel_set_addresses(struct subchannel *subchannel, const struct addr *addrs, size_t count);
+
+/* Wants a connection: dials now, or as soon as the spacing allows. Does nothing unless IDLE. It has addresses. */
 void subchannel_connect(struct subchannel *subchannel);
 
 /* Forgets the waits: in BACKOFF the next attempt starts now. */
@@ -138,6 +162,9 @@ struct connection *subchannel_ready_connection(const struct subchannel *subchann
 /* The connect is done, and a handshake is under way before HTTP/2 begins. */
 bool subchannel_is_shaking_hands(const struct subchannel *subchannel);
 
+/* What texts call the place that it has to do with now: an address, or its name where there are several. */
+const char *subchannel_address_text(const struct subchannel *subchannel);
+
 /* True while an attempt is under way. */
 bool subchannel_is_attempting(const struct subchannel *subchannel);
 
@@ -148,6 +175,36 @@ int64_t subchannel_next_attempt_after(const struct subchannel *subchannel, struc
 bool subchannel_is_gone(const struct subchannel *subchannel);
 
 const char *subchannel_phase_name(enum subchannel_phase phase);
+
+/* ---- subchannel_dial.c */
+
+/* A pass begins: the phase becomes DIALLING, or BACKOFF when all fail at once. */
+void subchannel_start_pass(struct subchannel *subchannel, struct lull_instant now);
+
+/* Does what the pass wants next, in DIALLING and GREETING. */
+void subchannel_advance(struct subchannel *subchannel);
+
+/* The connection that greets has ended. Goes on with the pass. */
+void subchannel_on_greeting_failed(struct subchannel *subchannel, int sys_errno,
+                                   const char *reason);
+
+/* Closes what is dialled. */
+void subchannel_drop_dials(struct subchannel *subchannel);
+
+/* Closes what is dialled; what greets or is READY gets `why`, or, NULL, is only not current any more. The pass is over. */
+void subchannel_drop_attempt(struct subchannel *subchannel, const char *why);
+
+/* ---- what subchannel.c does for it */
+
+void subchannel_set_phase(struct subchannel *subchannel, enum subchannel_phase phase,
+                          const char *why);
+const struct h2_transport_ops *subchannel_transport_ops(void);
+
+/* What a plaintext channel suspects of a server that is mute; "" over TLS. */
+const char *subchannel_tls_hint(const struct subchannel *subchannel);
+
+/* The address at the other end. */
+const char *connection_peer_text(const struct connection *connection);
 
 /* ---- subchannel_pings.c */
 

@@ -27,7 +27,7 @@ void subchannel_on_too_many_pings(const struct connection *connection)
         strbuf_duration(&sb, lull_keepalive_interval_ns(interval, now));
         trace_tell(sub->options.trace, LULL_EVENT_WARNING, 0,
                    "%s says too_many_pings: keepalive time was %s, is %s for later connections",
-                   sub->addr.text, from, to);
+                   connection_peer_text(connection), from, to);
     }
 }
 
@@ -73,12 +73,12 @@ static void on_ping(struct h2_transport *transport, int64_t rtt_ns)
     char text[DURATION_BYTES];
     struct strbuf sb;
     if (rtt_ns < 0) {
-        trace_tell(sub->options.trace, LULL_EVENT_PING, 0, "%s: sent", sub->addr.text);
+        trace_tell(sub->options.trace, LULL_EVENT_PING, 0, "%s: sent", connection_peer_text(connection));
         return;
     }
     strbuf_init(&sb, text, sizeof(text));
     strbuf_duration(&sb, rtt_ns);
-    trace_tell(sub->options.trace, LULL_EVENT_PING, 0, "%s: answered in %s", sub->addr.text, text);
+    trace_tell(sub->options.trace, LULL_EVENT_PING, 0, "%s: answered in %s", connection_peer_text(connection), text);
 }
 
 void subchannel_watch_pings(const struct connection *connection)

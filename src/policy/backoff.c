@@ -71,6 +71,20 @@ struct lull_instant backoff_on_attempt_started(struct backoff *backoff, struct l
     return backoff->limit_at;
 }
 
+struct lull_instant backoff_on_next_address(struct backoff *backoff, struct lull_instant now)
+{
+    backoff->started_at = now;
+    backoff->limit_at =
+        later(backoff->wait_at, lull_instant_add(now, backoff->options.min_connect_ns));
+    return backoff->limit_at;
+}
+
+void backoff_on_addresses_changed(struct backoff *backoff, struct lull_instant last_at)
+{
+    backoff->started_at = last_at;
+    forget_wait(backoff);
+}
+
 struct lull_instant backoff_on_failed(struct backoff *backoff, struct lull_instant now)
 {
     return backoff_next_at(backoff, now);

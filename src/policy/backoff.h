@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decides when one address may be dialled again and how long one attempt may take: arithmetic only.
- * One struct an address, owned by its subchannel, which does the dialling, holds the timers and
- * draws the random number. Must not know sockets, resolvers or calls.
+ * Decides when the addresses of a target may be dialled again and how long one attempt may take: arithmetic only. One struct a
+ * list of addresses, which are tried in one pass and then waited for together; owned by the subchannel, which does the dialling,
+ * holds the timers and draws the random number. Queries to a resolver go by one as well. Must not know sockets, resolvers or calls.
  *
  * The curve is gRPC's connection-backoff: 1 s, times 1.6, at most 120 s, give or take 20 %. Here
  * the jitter is on every wait and applied after the cap; the wait runs from the START of the
@@ -45,6 +45,18 @@ void backoff_init(struct backoff *backoff, const struct backoff_options *options
  */
 struct lull_instant backoff_on_attempt_started(struct backoff *backoff, struct lull_instant now,
                                                double unit);
+
+/*
+ * The pass goes on with another address: the wait is the pass's, limit and spacing count from here. Returns the limit of this
+ * one.
+ */
+struct lull_instant backoff_on_next_address(struct backoff *backoff, struct lull_instant now);
+
+/*
+ * The list of addresses is another one: the next wait is the first one again, and nothing is waited for. `last_at` is when one of
+ * those on the new list was last dialled, which the spacing counts from; INT64_MIN: none was.
+ */
+void backoff_on_addresses_changed(struct backoff *backoff, struct lull_instant last_at);
 
 /* The attempt failed or hit its limit. Returns when the next may start: now, when it took longer
  * than its wait. */

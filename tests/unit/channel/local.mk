@@ -30,12 +30,14 @@ check_PROGRAMS += \
 	tests/unit/channel/channel_idle_test \
 	tests/unit/channel/channel_ping_test \
 	tests/unit/channel/channel_queue_test \
+	tests/unit/channel/channel_resolve_test \
 	tests/unit/channel/channel_stats_test \
 	tests/unit/channel/channel_test \
 	tests/unit/channel/channel_watch_test \
 	tests/unit/channel/failure_test \
 	tests/unit/channel/options_test \
 	tests/unit/channel/response_test \
+	tests/unit/channel/subchannel_dial_test \
 	tests/unit/channel/subchannel_pings_test \
 	tests/unit/channel/subchannel_test \
 	tests/unit/channel/trace_test
@@ -70,3 +72,8 @@ tests_unit_channel_channel_test_SOURCES = tests/unit/channel/channel_test.c $(CH
 tests_unit_channel_channel_watch_test_SOURCES = tests/unit/channel/channel_watch_test.c $(CHANNEL_RIG)
 tests_unit_channel_subchannel_pings_test_SOURCES = tests/unit/channel/subchannel_pings_test.c $(CHANNEL_RIG)
 tests_unit_channel_subchannel_test_SOURCES = tests/unit/channel/subchannel_test.c $(CHANNEL_RIG)
+
+# The simulated world with names: its diary is tests/sim's.
+TOWN = tests/unit/channel/town.h tests/sim/life.c tests/sim/life.h
+tests_unit_channel_channel_resolve_test_SOURCES = tests/unit/channel/channel_resolve_test.c $(TOWN)
+tests_unit_channel_subchannel_dial_test_SOURCES = tests/unit/channel/subchannel_dial_test.c $(TOWN)

@@ -379,6 +379,44 @@ static void walk(uint32_t seed)
     }
 }
 
+/* scenario 153: one wait a pass, counted from its start; RULINGS 10: the spacing from each address's own */
+START_TEST(a_pass_over_several_addresses_has_one_wait)
+{
+    struct backoff_options options;
+    struct backoff b;
+    backoff_options_init(&options);
+    options.jitter = 0;
+    backoff_init(&b, &options);
+    ck_assert_int_eq(backoff_on_attempt_started(&b, lull_at(0), 0.5).ns, 20 * LULL_SECOND);
+    ck_assert_int_eq(backoff_on_next_address(&b, lull_at(100 * LULL_MS)).ns, 20100 * LULL_MS);
+    ck_assert_int_eq(backoff_on_failed(&b, lull_at(150 * LULL_MS)).ns, LULL_SECOND);
+    /* The second pass: the last address late in it is not dialled again at once, though the wait is over. */
+    ck_assert_int_eq(backoff_on_attempt_started(&b, lull_at(LULL_SECOND), 0.5).ns, 21 * LULL_SECOND);
+    ck_assert_int_eq(backoff_on_next_address(&b, lull_at(21 * LULL_SECOND)).ns, 41 * LULL_SECOND);
+    ck_assert_int_eq(backoff_on_failed(&b, lull_at(21 * LULL_SECOND)).ns, 21800 * LULL_MS);
+}
+END_TEST
+
+START_TEST(other_addresses_are_not_waited_for)
+{
+    struct backoff_options options;
+    struct backoff b;
+    backoff_options_init(&options);
+    options.jitter = 0;
+    backoff_init(&b, &options);
+    (void)backoff_on_attempt_started(&b, lull_at(0), 0.5);
+    (void)backoff_on_attempt_started(&b, lull_at(LULL_SECOND), 0.5);
+    ck_assert_int_eq(backoff_on_failed(&b, lull_at(LULL_SECOND)).ns, 2600 * LULL_MS);
+    backoff_on_addresses_changed(&b, lull_at(INT64_MIN));
+    ck_assert_int_eq(backoff_next_at(&b, lull_at(1100 * LULL_MS)).ns, 1100 * LULL_MS);
+    /* One of them was dialled a moment ago. */
+    backoff_on_addresses_changed(&b, lull_at(LULL_SECOND));
+    ck_assert_int_eq(backoff_next_at(&b, lull_at(1100 * LULL_MS)).ns, 1800 * LULL_MS);
+    (void)backoff_on_attempt_started(&b, lull_at(2 * LULL_SECOND), 0.5);
+    ck_assert_int_eq(backoff_on_failed(&b, lull_at(2 * LULL_SECOND)).ns, 3 * LULL_SECOND);
+}
+END_TEST
+
 START_TEST(random_walks_agree_with_the_whole_history)
 {
     for (uint32_t seed = 1; seed <= 200; seed++) {
@@ -407,6 +445,8 @@ static Suite *backoff_suite(void)
     tcase_add_test(tc, reset_during_an_attempt_is_about_the_next_one);
     tcase_add_test(tc, first_attempt_may_start_at_once_at_the_beginning_of_time);
     tcase_add_test(tc, waits_near_the_end_of_time_saturate);
+    tcase_add_test(tc, a_pass_over_several_addresses_has_one_wait);
+    tcase_add_test(tc, other_addresses_are_not_waited_for);
     tcase_add_test(tc, random_walks_agree_with_the_whole_history);
     suite_add_tcase(suite, tc);
     return suite;

@@ -5,6 +5,7 @@ check_PROGRAMS += \
 	tests/unit/policy/conn_age_drain_test \
 	tests/unit/policy/conn_age_test \
 	tests/unit/policy/deadline_test \
+	tests/unit/policy/eyeballs_test \
 	tests/unit/policy/idle_rescheduler_test \
 	tests/unit/policy/idle_test \
 	tests/unit/policy/keepalive_cases_test \
