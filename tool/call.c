@@ -42,8 +42,9 @@ void tool_call_help(void)
         "    lull call --plaintext 127.0.0.1:50051 /pkg.Service/Method |\n"
         "    protoc --decode=pkg.Resp api.proto\n"
         "\n"
-        "TARGET is HOST:PORT with a numeric address or localhost, ipv4:1.2.3.4:80,\n"
-        "ipv6:[::1]:80, unix:PATH, unix:///ABSOLUTE/PATH or unix-abstract:NAME.\n"
+        "TARGET is HOST:PORT, dns:///HOST:PORT, dns://NAMESERVER/HOST:PORT,\n"
+        "ipv4:1.2.3.4:80,1.2.3.5:80, ipv6:[::1]:80, unix:PATH, unix:///ABSOLUTE/PATH or\n"
+        "unix-abstract:NAME.\n"
         "\n"
         "  --tls               TLS, or\n"
         "  --plaintext         no TLS; one of the two is needed\n"
@@ -78,20 +79,29 @@ void tool_call_help(void)
 }
 
 /*
- * The part of the record's line that says when the channel dials again, which it will not: the tool ends. NULL: there is none.
- * It is the last of its kind and in parentheses; what is before it may quote a peer.
+ * The part of the record's line that says when the channel dials or asks again, which it will not: the tool ends. NULL: there is none.
+ * It is the last of its kind, what is before it may quote a peer, and it goes up to the parenthesis that it is in, or, of a name, to
+ * the times. *rest is what follows it.
  */
-static const char *next_attempt(const struct lull_failure *failure)
+static const char *next_attempt(const struct lull_failure *failure, const char **rest)
 {
     static const char words[] = "; next ";
+    const bool is_name = failure->phase == LULL_PHASE_RESOLVING;
     const char *found = NULL;
-    if (failure->phase != LULL_PHASE_BACKOFF) {
+    if (failure->phase != LULL_PHASE_BACKOFF && !is_name) {
         return NULL;
     }
     for (const char *at = strstr(failure->line, words); at != NULL; at = strstr(at + 1, words)) {
         found = at;
     }
-    return found != NULL && strchr(found, ')') != NULL ? found : NULL;
+    if (found == NULL) {
+        return NULL;
+    }
+    *rest = is_name ? strstr(found, " [") : strchr(found, ')');
+    if (*rest == NULL && is_name) {
+        *rest = found + strlen(found);
+    }
+    return *rest != NULL ? found : NULL;
 }
 
 /* The line for a call that failed: the server's own words when it spoke, else the record of what broke. */
@@ -112,11 +122,12 @@ static void print_failure(const struct lull_status *status)
         (void)fputs(name, stderr);
         (void)fputs(len == 0 ? "" : ": ", stderr);
     }
-    const char *next = failure != NULL && text == failure->line ? next_attempt(failure) : NULL;
+    const char *rest = NULL;
+    const char *next =
+        failure != NULL && text == failure->line ? next_attempt(failure, &rest) : NULL;
     if (next == NULL) {
         tool_text_put(stderr, text, len);
     } else {
-        const char *rest = strchr(next, ')');
         tool_text_put(stderr, text, (size_t)(next - text));
         tool_text_put(stderr, rest, strlen(rest));
     }

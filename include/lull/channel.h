@@ -75,15 +75,24 @@ struct lull_channel_options {
 LULL_API void lull_channel_options_init(struct lull_channel_options *options);
 
 /**
- * Makes a channel; nothing is dialled before the first call or lull_channel_state(…, true).
+ * Makes a channel; nothing is asked or dialled before the first call or lull_channel_state(…, true).
  *
- * Targets: `ipv4:1.2.3.4:80`, `ipv6:[::1]:80`, `unix:path`, `unix:///absolute`, `unix-abstract:name`, `dns:///1.2.3.4:80`, and bare
- * `1.2.3.4:80`, `[::1]:80`, `localhost:80`. Other names need a resolver, which this version does not have (LULL_RC_UNSUPPORTED).
+ * Targets (grpc/doc/naming.md): `dns:///host:port` and bare `host:port` for names, `dns://server[:port]/host:port` to ask that name
+ * server (a numeric address), `ipv4:1.2.3.4:80,1.2.3.5:80` and `ipv6:[::1]:80,…` for lists of up to 16 addresses, `unix:path`,
+ * `unix:///absolute`, `unix-abstract:name`. A port that is left out is 80 (443 over TLS). Numeric hosts and `localhost` (127.0.0.1,
+ * then ::1) ask nobody; the `:authority` is the host and the port as written, of a list the first.
+ *
+ * Names: c-ares, with the system's hosts file and resolv.conf as they are at the time; A and AAAA, tried in turn, IPv6 first (RFC
+ * 8305). Asked for at the first need, after a connection was lost or all addresses failed, and after idle mode, but not within 30 s of
+ * the last good answer's question; a question takes 10 s at most. Addresses stay when a later question fails (gRFC A62).
+ * Several addresses are tried in order: the next at once after a failure, and after 250 ms in any case (gRFC A61); the backoff comes
+ * after all have failed.
  * @param target [borrow] NUL-terminated
  * @param options [borrow] with a loop
  * @param out receives the channel with one reference, owned by the caller; left alone on failure
  * @param error [nullable] receives the code and a text that names what was wrong
- * @return LULL_OK, LULL_RC_INVALID, LULL_RC_UNSUPPORTED, LULL_RC_NOMEM. Open to visitors. Since 0.1.
+ * @return LULL_OK, LULL_RC_INVALID, LULL_RC_UNSUPPORTED (a name, and this library was built without c-ares), LULL_RC_NOMEM. Open to
+ *   visitors. Since 0.1; names and lists since 0.3.
  */
 LULL_API int lull_channel_new(const char *target, const struct lull_channel_options *options,
                               struct lull_channel **out, struct lull_error *error);

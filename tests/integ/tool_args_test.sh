@@ -135,7 +135,7 @@ bad_target 127.0.0.1: 127.0.0.1:
 bad_target 127.0.0.1:99999 99999
 bad_target '[::1' '[::1'
 bad_target unix: unix:
-bad_target example.com:80 example.com
+bad_target example..com:80 example..com
 
 # ---- what a terminal would act on is shown, not sent
 refuses "control characters are shown" "unknown command 'a\\nb\\x1b[2J' (see 'lull help')" "$(printf 'a\nb\033[2J')"

@@ -131,4 +131,70 @@ printf '| :--- | :--- | :--- | ---: |\n'
     row "one of two servers is dead" four.test "*answer 127.0.0.2:80" --resolv-conf "$work/two.conf" --port "$dns" four.test 80
     row "both say REFUSED" x.example "failed: no usable answer (c-ares: *; asked *, *)" --resolv-conf "$work/same.conf" --port "$dns" x.example 80
 }
+
+# ---- channels: lull call, and one channel whose server moves
+
+listens_or_died() {
+    grep -q '^listening on ' "$work/$1.out" || is_gone "$2"
+}
+
+# echo_at NAME ADDRESS: a `lull serve`; its port is in $port, its id in $started.
+echo_at() {
+    start "$1" "$lull" serve --echo --listen "$2"
+    wait_until 20 listens_or_died "$1" "$started"
+    port=$(sed -n 's/^listening on .*:\([0-9]*\)$/\1/p' "$work/$1.out" | head -n 1)
+    [ -n "$port" ] || error "$1 ended: $(tail -n 3 "$work/$1.out" | tr '\n' ' ')"
+}
+
+# reach WHAT CODE TARGET PART [OPTION...]: `lull call` to it ends with that code and says the part.
+reach() {
+    reach_what=$1 reach_code=$2 reach_target=$3 reach_part=$4
+    shift 4
+    call --data-hex 68 "$@" "$reach_target" /dns.Test/Echo
+    printf '| %-34s | %-32s | %s |\n' "$reach_what" "$reach_target" "${said:-OK}"
+    if [ "$status" -ne "$reach_code" ]; then
+        not_ok "$reach_what" "exit status $status instead of $reach_code, said '$said'"
+    else
+        has "$reach_what" "${said:-OK}" "$reach_part"
+    fi
+}
+
+echo_at here 127.0.0.1:0
+printf '\n| what | target | lull call |\n| :--- | :--- | :--- |\n'
+reach "a name; IPv6 refuses" 0 "dns://127.0.0.1:$dns/both.test:$port" OK --deadline 5s
+reach "localhost" 0 "localhost:$port" OK --deadline 5s
+reach "a list; the first refuses" 0 "ipv4:127.0.0.7:$port,127.0.0.1:$port" OK --deadline 5s
+reach "NXDOMAIN" 14 "dns://127.0.0.1:$dns/none.test:80" "resolving none.test: NXDOMAIN (c-ares: Domain name not found; $asked)" --deadline 5s
+reach "silence" 4 "dns://127.0.0.1:$wrong/mute.x" "resolving mute.x" --deadline 300ms
+reach "none of the addresses answers" 14 "dns://127.0.0.1:$dns/both.test:1" "(attempt 1 failed: [::1]:1: connection refused; 127.0.0.1:1: connection refused)" --deadline 5s
+
+has_lines() {
+    [ "$(wc -l <"$work/moves.out")" -ge "$1" ]
+}
+
+# moved.test is in a file that dnsmasq reads again after SIGHUP.
+echo_at old 127.0.0.4:0
+old=$started
+old_port=$port
+echo "127.0.0.4 moved.test" >"$work/moved"
+stop "$dnsmasq"
+names "$work/two" "addn-hosts=$work/moved"
+run_dnsmasq "$work/two"
+mkfifo "$work/orders"
+"${abs_top_builddir:-.}/tests/peers/dns_moves" "dns://127.0.0.1:$dns/moved.test:$old_port" <"$work/orders" >"$work/moves.out" 2>"$work/moves.err" &
+servers="$servers $!"
+exec 3>"$work/orders"
+echo 1 >&3
+wait_until 20 has_lines 1
+is "the name is where it was" "OK 127.0.0.4:$old_port" "$(sed -n 1p "$work/moves.out")"
+start new "$lull" serve --echo --listen "127.0.0.5:$old_port"
+wait_until 20 listens_or_died new "$started"
+echo "127.0.0.5 moved.test" >"$work/moved"
+kill -HUP "$dnsmasq"
+stop "$old"
+echo 2 >&3
+wait_until 20 has_lines 2
+is "the server has moved, and its name too" "OK 127.0.0.5:$old_port" "$(sed -n 2p "$work/moves.out")"
+printf '| %-34s | %-32s | %s |\n' "moved between two calls" "dns://127.0.0.1:$dns/moved.test:$old_port" "$(tr '\n' ' ' <"$work/moves.out")"
+exec 3>&-
 finish

@@ -32,4 +32,9 @@ if WITH_CARES
 PEER_TESTS += tests/peers/dns_test.sh
 noinst_PROGRAMS += tests/peers/dns_lookup
 tests_peers_dns_lookup_LDADD = $(UNIT_LIBS)
+
+# It runs this too: a program of somebody else.
+noinst_PROGRAMS += tests/peers/dns_moves
+tests_peers_dns_moves_CPPFLAGS = -I$(top_srcdir)/include
+tests_peers_dns_moves_LDADD = liblull.la
 endif

@@ -30,6 +30,7 @@ check_PROGRAMS += \
 	tests/unit/channel/channel_idle_test \
 	tests/unit/channel/channel_ping_test \
 	tests/unit/channel/channel_queue_test \
+	tests/unit/channel/channel_resolve_idle_test \
 	tests/unit/channel/channel_resolve_test \
 	tests/unit/channel/channel_stats_test \
 	tests/unit/channel/channel_test \
@@ -75,5 +76,6 @@ tests_unit_channel_subchannel_test_SOURCES = tests/unit/channel/subchannel_test.
 
 # The simulated world with names: its diary is tests/sim's.
 TOWN = tests/unit/channel/town.h tests/sim/life.c tests/sim/life.h
+tests_unit_channel_channel_resolve_idle_test_SOURCES = tests/unit/channel/channel_resolve_idle_test.c $(TOWN)
 tests_unit_channel_channel_resolve_test_SOURCES = tests/unit/channel/channel_resolve_test.c $(TOWN)
 tests_unit_channel_subchannel_dial_test_SOURCES = tests/unit/channel/subchannel_dial_test.c $(TOWN)
