@@ -4,8 +4,9 @@
 #
 # Prints a table: the question, what the name server does, what lull makes of it. Needs no rights and touches no file of the system.
 set -u
-. "${abs_top_srcdir:-.}/tests/peers/lib.sh"
-lookup=${abs_top_builddir:-.}/tests/peers/dns_lookup
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+lookup=$build/tests/peers/dns_lookup
 [ -x "$lookup" ] || error "there is no $lookup; make builds it"
 PATH=$PATH:/usr/sbin:/sbin
 command -v dnsmasq >/dev/null 2>&1 || error "there is no dnsmasq; tests/peers/setup installs it"
@@ -49,6 +50,7 @@ CONF
     done
 }
 
+# shellcheck disable=SC2317 # wait_until calls it
 dnsmasq_is_up() {
     grep -q ': started' "$work/dnsmasq.out" || is_gone "$dnsmasq"
 }
@@ -78,7 +80,7 @@ row() {
     printf '| %-34s | %-16s | %-88s | %5s ms |\n' "$row_what" "$row_question" "$said" "$took"
     # shellcheck disable=SC2254 # a pattern is meant
     case $said in
-    $row_expected) [ "$status" -eq 0 ] && ok "$row_what" || not_ok "$row_what" "status $status" ;;
+    $row_expected) is "$row_what" 0 "$status" ;;
     *) not_ok "$row_what" "expected '$row_expected', got '$said'" ;;
     esac
 }
@@ -86,6 +88,7 @@ row() {
 dns=$(free_port)
 serve wrong "$python" "$peers/dns_wrong.py"
 wrong=$port
+# shellcheck disable=SC2046 # words are meant
 names "$work/one" host-record=both.test,127.0.0.1,::1 host-record=four.test,127.0.0.2 host-record=six.test,::1 \
     host-record=app.search.test,127.0.0.3 \
     cname=alias.test,both.test "server=/servfail.test/127.0.0.1#$wrong" txt-record=text.test,hello \
@@ -134,6 +137,7 @@ printf '| :--- | :--- | :--- | ---: |\n'
 
 # ---- channels: lull call, and one channel whose server moves
 
+# shellcheck disable=SC2317 # wait_until calls it
 listens_or_died() {
     grep -q '^listening on ' "$work/$1.out" || is_gone "$2"
 }
@@ -168,6 +172,7 @@ reach "NXDOMAIN" 14 "dns://127.0.0.1:$dns/none.test:80" "resolving none.test: NX
 reach "silence" 4 "dns://127.0.0.1:$wrong/mute.x" "resolving mute.x" --deadline 300ms
 reach "none of the addresses answers" 14 "dns://127.0.0.1:$dns/both.test:1" "(attempt 1 failed: [::1]:1: connection refused; 127.0.0.1:1: connection refused)" --deadline 5s
 
+# shellcheck disable=SC2317 # wait_until calls it
 has_lines() {
     [ "$(wc -l <"$work/moves.out")" -ge "$1" ]
 }
@@ -181,7 +186,7 @@ stop "$dnsmasq"
 names "$work/two" "addn-hosts=$work/moved"
 run_dnsmasq "$work/two"
 mkfifo "$work/orders"
-"${abs_top_builddir:-.}/tests/peers/dns_moves" "dns://127.0.0.1:$dns/moved.test:$old_port" <"$work/orders" >"$work/moves.out" 2>"$work/moves.err" &
+"$build/tests/peers/dns_moves" "dns://127.0.0.1:$dns/moved.test:$old_port" <"$work/orders" >"$work/moves.out" 2>"$work/moves.err" &
 servers="$servers $!"
 exec 3>"$work/orders"
 echo 1 >&3
