@@ -69,6 +69,11 @@ struct lull_channel_options {
     struct lull_trace trace;   /**< hook; event NULL: none */
     struct lull_credentials *credentials; /**< [ref, nullable] TLS by these (credentials.h); NULL:
                                              plaintext. Since 0.3 */
+    int (*on_socket)(void *ctx, int fd); /**< [nullable] called with each new socket before it connects, to mark or bind it
+                                            (SO_MARK, SO_BINDTODEVICE, a source address); 0, or an errno that fails the attempt.
+                                            In a turn; must not call into lull, nor close or keep fd. Not asked where the world has
+                                            a dialer of its own. Since 0.3 */
+    void *on_socket_ctx;                 /**< [borrow] handed to on_socket. Since 0.3 */
 };
 
 /** Fills in the defaults. Since 0.1. */

@@ -246,6 +246,10 @@ static int set_up_subchannel(struct lull_channel *channel, const struct target *
 {
     const struct lull_channel_options *o = &channel->options;
     const bool is_tls = o->credentials != NULL;
+    if (o->on_socket != NULL && channel->world.dial == dialer_tcp()) {
+        dialer_hooked_init(&channel->hooked, o->on_socket, o->on_socket_ctx);
+        channel->world.dial = &channel->hooked.base;
+    }
     struct subchannel_options options = {
         .executor = channel->executor,
         .loop = channel->world.loop,

@@ -37,7 +37,8 @@ struct lull_channel {
     struct lull_counters *counters;
     struct lull_random_seeded seeded; /* when the world has no chance of its own */
     struct trace trace;
-    struct dialer_tls tls; /* with credentials: dials by world.dial */
+    struct dialer_hooked hooked; /* with on_socket: what world.dial then is */
+    struct dialer_tls tls;       /* with credentials: dials by world.dial */
     char *target;
     char *authority;
     char *user_agent;

@@ -84,15 +84,17 @@ static void fail_address_errno(struct subchannel *sub, size_t index, int sys_err
 static void fail_address_endpoint(struct subchannel *sub, size_t index,
                                   const struct endpoint *endpoint)
 {
-    char text[SUBCHANNEL_REASON_BYTES];
+    char text[SUBCHANNEL_REASON_BYTES], errno_text[SUBCHANNEL_REASON_BYTES];
+    const bool has_text = endpoint->reason_text != NULL;
     struct strbuf sb;
-    if (endpoint->reason_text == NULL) {
+    if (!has_text && strcmp(endpoint->phase_text, "connect") == 0) {
         fail_address_errno(sub, index, endpoint->sys_errno);
         return;
     }
+    failure_errno_text(endpoint->sys_errno, errno_text, sizeof(errno_text));
     strbuf_init(&sb, text, sizeof(text));
-    strbuf_printf(&sb, "%s: %s", endpoint->phase_text, endpoint->reason_text);
-    fail_address(sub, index, 0, text);
+    strbuf_printf(&sb, "%s: %s", endpoint->phase_text, has_text ? endpoint->reason_text : errno_text);
+    fail_address(sub, index, has_text ? 0 : endpoint->sys_errno, text);
 }
 
 static void on_limit_reached(struct subchannel *sub, size_t index)

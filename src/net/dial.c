@@ -9,7 +9,7 @@ static int dial_tcp(struct lull_dialer *dialer, struct lull_loop *loop,
                     struct lull_executor *executor, const struct addr *to, struct endpoint **out)
 {
     (void)dialer;
-    return endpoint_tcp_dial(loop, executor, to, out);
+    return endpoint_tcp_dial(loop, executor, to, NULL, out);
 }
 
 static const struct dialer_ops tcp_ops = {.dial = dial_tcp};
@@ -19,6 +19,21 @@ struct lull_dialer *dialer_tcp(void)
     static struct lull_dialer dialer = {.ops = &tcp_ops};
 
     return &dialer;
+}
+
+static int dial_hooked(struct lull_dialer *base, struct lull_loop *loop,
+                       struct lull_executor *executor, const struct addr *to, struct endpoint **out)
+{
+    return endpoint_tcp_dial(loop, executor, to, &container_of(base, struct dialer_hooked, base)->hook, out);
+}
+
+static const struct dialer_ops hooked_ops = {.dial = dial_hooked};
+
+void dialer_hooked_init(struct dialer_hooked *dialer, int (*fn)(void *ctx, int fd), void *ctx)
+{
+    dialer->base.ops = &hooked_ops;
+    dialer->hook.fn = fn;
+    dialer->hook.ctx = ctx;
 }
 
 static int dial_tls(struct lull_dialer *base, struct lull_loop *loop,

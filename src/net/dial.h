@@ -8,6 +8,7 @@
 
 #include "lull/world.h"
 #include "net/endpoint.h"
+#include "net/endpoint_tcp.h"
 
 struct dialer_ops {
     /*
@@ -25,6 +26,14 @@ struct lull_dialer {
 
 /* Dials with real sockets. Static. */
 struct lull_dialer *dialer_tcp(void);
+
+/* Dials as dialer_tcp does, with sockets that a hook has seen. */
+struct dialer_hooked {
+    struct lull_dialer base;
+    struct socket_hook hook;
+};
+
+void dialer_hooked_init(struct dialer_hooked *dialer, int (*fn)(void *ctx, int fd), void *ctx);
 
 struct lull_credentials;
 

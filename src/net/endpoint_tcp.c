@@ -16,6 +16,7 @@ struct endpoint_tcp {
     struct endpoint base;
     struct lull_loop *loop;
     bool is_connected;
+    int hook_errno; /* the hook refused the socket */
     bool is_tcp; /* not a unix socket */
 };
 
@@ -41,6 +42,9 @@ static enum io tcp_finish_connect(struct endpoint *base)
     LULL_INVARIANT(!base->is_closed, "a closed endpoint is asked whether it is connected");
     if (tcp->is_connected) {
         return IO_OK;
+    }
+    if (tcp->hook_errno != 0) {
+        return endpoint_fail(base, "socket hook", tcp->hook_errno);
     }
     err = sys_socket_error(counters_of(base), base->watch.fd);
     if (err == 0) {
@@ -186,7 +190,7 @@ static void set_options(struct endpoint_tcp *tcp, int fd)
 }
 
 int endpoint_tcp_dial(struct lull_loop *loop, struct lull_executor *executor, const struct addr *to,
-                      struct endpoint **out)
+                      const struct socket_hook *hook, struct endpoint **out)
 {
     struct lull_counters *counters = executor_counters(executor);
     struct endpoint_tcp *tcp = make(loop, executor, to);
@@ -201,8 +205,13 @@ int endpoint_tcp_dial(struct lull_loop *loop, struct lull_executor *executor, co
         goto out;
     }
     set_options(tcp, fd);
-    err = sys_connect(counters, fd, to);
-    tcp->is_connected = err == 0;
+    if (hook != NULL) {
+        tcp->hook_errno = hook->fn(hook->ctx, fd);
+        executor_on_user_returned(executor);
+    }
+    /* One that was refused is not connected, which is ready at once: the reason is told with the endpoint's words. */
+    err = tcp->hook_errno != 0 ? 0 : sys_connect(counters, fd, to);
+    tcp->is_connected = err == 0 && tcp->hook_errno == 0;
     if (err == EINPROGRESS) {
         err = 0;
     }

@@ -18,12 +18,18 @@
 #define TCP_KEEPALIVE_INTERVAL_S 15
 #define TCP_KEEPALIVE_PROBES     3
 
+/* Sees a socket before it connects; an errno fails the attempt. */
+struct socket_hook {
+    int (*fn)(void *ctx, int fd);
+    void *ctx;
+};
+
 /*
  * Starts to connect, without waiting. 0, or an errno (refused at once, no such path, no descriptor
- * left) and nothing was made. In context, as everything here.
+ * left) and nothing was made; what the hook [nullable, borrow] refuses is told by finish_connect. In context, as everything here.
  */
 int endpoint_tcp_dial(struct lull_loop *loop, struct lull_executor *executor, const struct addr *to,
-                      struct endpoint **out);
+                      const struct socket_hook *hook, struct endpoint **out);
 
 /* An endpoint on a connected, non-blocking stream socket, [own] on success. 0 or ENOMEM. */
 int endpoint_tcp_adopt(struct lull_loop *loop, struct lull_executor *executor, int fd,

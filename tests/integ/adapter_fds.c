@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Descriptors on a host's loop: many that come and go, none left, none at all. */
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "tests/integ/adapter_support.h"
@@ -96,6 +99,74 @@ START_TEST(a_dial_without_descriptors_fails_and_the_channel_recovers)
 }
 END_TEST
 
+/* ---- sockets that the application sees */
+
+static unsigned hooked;
+static int hook_errno;
+
+static int on_socket(void *ctx, int fd)
+{
+    struct sockaddr_storage peer;
+    socklen_t len = sizeof(peer);
+    const int bytes = 4096;
+
+    ck_assert_ptr_eq(ctx, &hooked);
+    ck_assert_int_ne(getpeername(fd, (struct sockaddr *)&peer, &len), 0); /* not connected yet */
+    hooked++;
+    return hook_errno != 0 ? hook_errno : setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
+}
+
+static char failure[512];
+
+static void on_event(void *ctx, const struct lull_event *event)
+{
+    (void)ctx;
+    if (event->kind == LULL_EVENT_DIAL_FAILED) {
+        snprintf(failure, sizeof(failure), "%s", event->detail);
+    }
+}
+
+static void see_sockets(struct lull_channel_options *options)
+{
+    options->on_socket = on_socket;
+    options->on_socket_ctx = &hooked;
+    options->trace.event = on_event;
+}
+
+START_TEST(a_socket_is_seen_before_it_connects)
+{
+    hooked = 0;
+    hook_errno = 0;
+    set_up(see_sockets);
+    start_call(ECHO_METHOD, LULL_MINUTE);
+    run_until(is_closed);
+    ck_assert_int_eq(outcome.code, LULL_CODE_OK);
+    ck_assert_uint_eq(hooked, 1);
+    tear_down();
+}
+END_TEST
+
+START_TEST(a_socket_that_the_application_refuses_is_a_failed_attempt_with_its_errno)
+{
+    int fds;
+
+    hooked = 0;
+    hook_errno = EPERM;
+    failure[0] = '\0';
+    set_up(see_sockets);
+    fds = count_fds();
+    start_call(ECHO_METHOD, LULL_MINUTE);
+    run_until(is_closed);
+    ck_assert_int_eq(outcome.code, LULL_CODE_UNAVAILABLE);
+    ck_assert_int_eq(outcome.reason, LULL_REASON_CONNECT);
+    ck_assert_uint_eq(hooked, 1);
+    ck_assert_msg(strstr(failure, "socket hook: ") != NULL, "%s", failure);
+    ck_assert_msg(strstr(failure, "not permitted") != NULL, "%s", failure);
+    ck_assert_int_eq(count_fds(), fds);
+    tear_down();
+}
+END_TEST
+
 /* A descriptor that cannot be watched is an errno and leaves nothing behind. */
 START_TEST(a_descriptor_that_is_none_is_refused)
 {
@@ -117,5 +188,7 @@ void adapter_add_fds(TCase *cases)
 {
     tcase_add_test(cases, descriptors_come_and_go);
     tcase_add_test(cases, a_dial_without_descriptors_fails_and_the_channel_recovers);
+    tcase_add_test(cases, a_socket_is_seen_before_it_connects);
+    tcase_add_test(cases, a_socket_that_the_application_refuses_is_a_failed_attempt_with_its_errno);
     tcase_add_test(cases, a_descriptor_that_is_none_is_refused);
 }

@@ -128,7 +128,7 @@ START_TEST(a_path_that_is_missing_fails_at_once_and_makes_nothing)
     fds = net_count_fds();
     ck_assert(addr_from_unix(&at, "/nonexistent/lull.sock"));
     net_enter(&world);
-    ck_assert_int_eq(endpoint_tcp_dial(world.loop, world.executor, &at, &endpoint), ENOENT);
+    ck_assert_int_eq(endpoint_tcp_dial(world.loop, world.executor, &at, NULL, &endpoint), ENOENT);
     net_leave(&world);
     ck_assert_ptr_null(endpoint);
     ck_assert_int_eq(net_count_fds(), fds);
@@ -150,7 +150,7 @@ START_TEST(a_dial_without_a_descriptor_left_says_emfile)
     none.rlim_cur = 0; /* the open ones stay */
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
     net_enter(&world);
-    err = endpoint_tcp_dial(world.loop, world.executor, &where, &endpoint);
+    err = endpoint_tcp_dial(world.loop, world.executor, &where, NULL, &endpoint);
     net_leave(&world);
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
     ck_assert_int_eq(err, EMFILE);
