@@ -4,6 +4,10 @@ noinst_PROGRAMS += examples/unary
 examples_unary_SOURCES = examples/unary.c
 examples_unary_LDADD = liblull.la
 
+noinst_PROGRAMS += examples/blocking
+examples_blocking_SOURCES = examples/blocking.c
+examples_blocking_LDADD = liblull.la
+
 # What ./quickstart shows.
 noinst_PROGRAMS += examples/life
 examples_life_SOURCES = examples/life.c

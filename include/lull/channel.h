@@ -37,7 +37,8 @@ enum lull_state {
 struct lull_channel_options {
     size_t size;
     const struct lull_world *world; /**< [borrow, nullable] its members outlive the channel */
-    struct lull_loop *loop;         /**< [borrow] who drives; needed here or in `world` */
+    struct lull_loop *loop;         /**< [borrow, nullable] who drives; NULL, and none in `world`: the channel has
+                                       one of its own, opened at the first dial and freed with it, which blocking calls drive (sync.h) */
     const char *authority;          /**< [borrow, nullable] `:authority`; NULL: from the target */
     const char *user_agent;         /**< [borrow, nullable] put before our own, as gRPC does */
     int64_t min_connect_timeout_ns; /**< one attempt, TCP to the first SETTINGS; default 20 s;

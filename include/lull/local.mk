@@ -16,6 +16,7 @@ pkginclude_HEADERS += \
 	include/lull/rescheduler.h \
 	include/lull/server.h \
 	include/lull/status.h \
+	include/lull/sync.h \
 	include/lull/timer.h \
 	include/lull/trace.h \
 	include/lull/types.h \

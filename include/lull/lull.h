@@ -21,6 +21,7 @@
 #include <lull/rescheduler.h>
 #include <lull/server.h>
 #include <lull/status.h>
+#include <lull/sync.h>
 #include <lull/timer.h>
 #include <lull/trace.h>
 #include <lull/types.h>

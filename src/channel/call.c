@@ -12,6 +12,7 @@
 #include "channel/channel_idle.h"
 #include "channel/channel_resolve.h"
 #include "exec/executor.h"
+#include "loop/loop.h"
 
 /* ---- references */
 
@@ -54,12 +55,15 @@ void call_drop(struct lull_call *call)
         (void)lull_executor_submit(executor, &call->dead);
         return;
     }
-    if (had_to_enter) {
-        free_call(call);
-    } else {
+    if (!had_to_enter) {
         executor_post_dead(executor, &call->dead);
+        return;
     }
-    executor_leave(executor, had_to_enter);
+    /* It may be the last that held a channel with a loop of its own. */
+    struct lull_loop *kept = loop_keep(call->channel->world.loop);
+    free_call(call);
+    executor_leave(executor, true);
+    loop_unkeep(kept);
 }
 
 void lull_call_ref(struct lull_call *call)

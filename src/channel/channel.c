@@ -17,6 +17,7 @@
 #include "channel/options.h"
 #include "exec/executor.h"
 #include "lull/credentials.h"
+#include "loop/loop.h"
 #include "lull/version.h"
 #include "net/endpoint_tls.h"
 #include "net/resolver.h"
@@ -37,6 +38,8 @@ const char *lull_state_name(int state)
 static void free_channel(struct lull_channel *channel)
 {
     executor_on_channel_freed(channel->executor);
+    /* A loop of its own is kept by whoever brought us here, out of any turn, and goes with that one. */
+    (void)executor_unkeep(channel->executor);
     channel_watch_fini(channel);
     channel_timeouts_stop(channel);
     channel_resolve_fini(channel);
@@ -191,8 +194,8 @@ static int copy_text(struct lull_channel *channel, char **out, const char *text,
 }
 
 /* The world's members, and the real thing where it has none. */
-static int resolve_world(const struct lull_channel_options *options, struct lull_world *world,
-                         struct lull_error *error)
+static int resolve_world(const struct lull_channel_options *options, struct lull_loop *own,
+                         struct lull_world *world, struct lull_error *error)
 {
     lull_world_init(world);
     if (options->world != NULL) {
@@ -205,9 +208,7 @@ static int resolve_world(const struct lull_channel_options *options, struct lull
         world->loop = options->loop;
     }
     if (world->loop == NULL) {
-        return rc_fail(
-            error, LULL_RC_INVALID,
-            "option loop is NULL and world has none: this version opens no loop of its own");
+        world->loop = own;
     }
     struct lull_clock *clock = lull_executor_clock(lull_loop_executor(world->loop));
     if (world->clock != NULL && world->clock != clock) {
@@ -330,6 +331,7 @@ static struct lull_channel *make_channel(const struct lull_channel_options *opti
     channel->counters = executor_counters(executor);
     channel->counters->allocations++;
     executor_on_channel_made(executor);
+    (void)executor_keep(executor);
     channel->refs = 1;
     channel->state = LULL_STATE_IDLE;
     channel->state_at = lull_executor_now(executor);
@@ -353,8 +355,9 @@ static struct lull_channel *make_channel(const struct lull_channel_options *opti
     return channel;
 }
 
-int lull_channel_new(const char *target, const struct lull_channel_options *options,
-                     struct lull_channel **out, struct lull_error *error)
+/* `own` [nullable] is the channel's own loop, for options that have none. */
+static int make_on(const char *target, const struct lull_channel_options *options,
+                   struct lull_loop *own, struct lull_channel **out, struct lull_error *error)
 {
     struct lull_channel_options resolved;
     struct lull_world world;
@@ -364,7 +367,7 @@ int lull_channel_new(const char *target, const struct lull_channel_options *opti
     }
     int rc = options_resolve(options, &resolved, error);
     if (rc == LULL_OK) {
-        rc = resolve_world(&resolved, &world, error);
+        rc = resolve_world(&resolved, own, &world, error);
     }
     if (rc == LULL_OK) {
         rc = target_parse(target, resolved.credentials != NULL ? TARGET_PORT_TLS : TARGET_PORT_PLAINTEXT,
@@ -407,6 +410,29 @@ int lull_channel_new(const char *target, const struct lull_channel_options *opti
     }
     *out = channel;
     return rc_ok(error);
+}
+
+static bool has_no_loop(const struct lull_channel_options *options)
+{
+    return options != NULL && options->size == sizeof(*options) && options->loop == NULL &&
+           (options->world == NULL || options->world->loop == NULL);
+}
+
+int lull_channel_new(const char *target, const struct lull_channel_options *options,
+                     struct lull_channel **out, struct lull_error *error)
+{
+    struct lull_loop *own = NULL;
+    if (has_no_loop(options)) {
+        struct lull_executor_options made;
+        lull_executor_options_init(&made);
+        made.clock = options->world != NULL ? options->world->clock : NULL;
+        if (loop_new_kept(&made, &own) != LULL_OK) {
+            return rc_fail(error, LULL_RC_NOMEM, "no memory for a loop");
+        }
+    }
+    int rc = make_on(target, options, own, out, error);
+    loop_unkeep(own);
+    return rc;
 }
 
 /* ---- its end */

@@ -11,6 +11,7 @@
 #include "base/container.h"
 #include "base/invariant.h"
 #include "exec/executor.h"
+#include "loop/loop.h"
 
 /* Orders on their way, in lull_channel.commands. They are carried out in this order; of those that contradict each other the last one
  * given is left. */
@@ -146,8 +147,14 @@ void lull_channel_unref(struct lull_channel *channel)
         order_later(channel, COMMAND_CLOSE, 0);
         return;
     }
+    struct lull_loop *kept = had_to_enter ? loop_keep(channel->world.loop) : NULL;
     /* The last reference is kept until all is closed, so that nothing of it frees the channel too early. */
     channel_close(channel);
     channel_end(channel);
     executor_leave(executor, had_to_enter);
+    if (kept != NULL) {
+        /* Nobody drives a loop of the channel's own for it. */
+        loop_settle(kept);
+        loop_unkeep(kept);
+    }
 }

@@ -141,7 +141,7 @@ int options_resolve(const struct lull_channel_options *given, struct lull_channe
                     struct lull_error *error)
 {
     if (given == NULL) {
-        return rc_fail(error, LULL_RC_INVALID, "no options: a channel needs a loop");
+        return rc_fail(error, LULL_RC_INVALID, "no options: fill some with lull_channel_options_init");
     }
     if (given->size != sizeof(*given)) {
         return rc_fail(error, LULL_RC_INVALID,

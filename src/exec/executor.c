@@ -58,6 +58,7 @@ int lull_executor_new(const struct lull_executor_options *options, struct lull_e
     size_classes_init(&executor->classes, executor->allocator, &executor->counters,
                       executor_is_owner, executor);
     list_init(&executor->refusal_watches);
+    list_init(&executor->waiters);
     *out = executor;
     return LULL_OK;
 }
@@ -139,6 +140,37 @@ int lull_executor_enter(struct lull_executor *executor)
     }
     begin_visit(executor);
     return LULL_OK;
+}
+
+bool executor_may_be_visited(const struct lull_executor *executor)
+{
+    return executor_is_open(executor);
+}
+
+bool executor_is_driver(const struct lull_executor *executor)
+{
+    return atomic_load_explicit(&executor->driver, memory_order_seq_cst) == thread_id();
+}
+
+void executor_set_kept(struct lull_executor *executor)
+{
+    atomic_store_explicit(&executor->keepers, 1, memory_order_relaxed);
+}
+
+bool executor_keep(struct lull_executor *executor)
+{
+    /* Who keeps one more has one that keeps it so far. */
+    if (atomic_load_explicit(&executor->keepers, memory_order_relaxed) == 0) {
+        return false;
+    }
+    (void)atomic_fetch_add_explicit(&executor->keepers, 1, memory_order_relaxed);
+    return true;
+}
+
+bool executor_unkeep(struct lull_executor *executor)
+{
+    return atomic_load_explicit(&executor->keepers, memory_order_relaxed) != 0 &&
+           atomic_fetch_sub_explicit(&executor->keepers, 1, memory_order_acq_rel) == 1;
 }
 
 static bool may_visit(const struct lull_executor *executor)

@@ -121,6 +121,7 @@ void executor_wake_if_asleep(struct lull_executor *executor);
  * refused. False: not this thread, or somebody is in context. A visit ends with executor_end_visit if nothing was posted and no timer
  * moved, else with lull_executor_leave.
  */
+bool executor_may_be_visited(const struct lull_executor *executor); /* by any thread */
 bool executor_visit(struct lull_executor *executor);
 void executor_end_visit(struct lull_executor *executor);
 
@@ -132,6 +133,17 @@ void executor_end_visit(struct lull_executor *executor);
 void executor_take(struct lull_executor *executor);
 bool executor_take_open(struct lull_executor *executor);
 void executor_turn_taken(struct lull_executor *executor);
+
+/* This thread was in a turn last, or asleep in the poll. Any thread. */
+bool executor_is_driver(const struct lull_executor *executor);
+
+/*
+ * Who keeps a loop that nobody frees by hand: the channel whose own it is, and threads that are on their way through it. Of other
+ * loops nobody counts. _keep is false there; _unkeep is true when the last one went: the loop is to be freed. Any thread.
+ */
+void executor_set_kept(struct lull_executor *executor); /* by its maker, before anybody else knows it */
+bool executor_keep(struct lull_executor *executor);
+bool executor_unkeep(struct lull_executor *executor);
 
 /* For a host's loop that cannot tell when it sleeps: it is taken for asleep between turns, so that the first submit after
  * each turn wakes it. It must answer every wake with a turn. */

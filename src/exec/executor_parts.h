@@ -58,6 +58,9 @@ struct lull_executor {
     struct list_node refusal_watches; /* who is told of that */
     bool is_loop_silent; /* it never says when it sleeps: take it for asleep between turns */
 
+    bool has_poller;          /* roles.c: a thread polls the loop, or is about to */
+    struct list_node waiters; /* roles.c */
+
     unsigned channels; /* made and not freed */
     struct lull_clock *clock;
     struct lull_fake_clock *driven_by; /* [nullable] */
@@ -69,6 +72,7 @@ struct lull_executor {
     struct lull_counters counters;
 
     char other_threads[EXECUTOR_LINE_BYTES]; /* what follows is written by any thread */
+    _Atomic(unsigned) keepers; /* 0: nobody counts */
     struct inbox inbox;
     _Atomic(int) loop_state;     /* enum executor_loop_state */
     _Atomic(bool) is_soon_asked; /* the loop was asked for a turn that has not come yet */

@@ -5,6 +5,7 @@ liblull_core_la_SOURCES += \
 	src/exec/inbox.c src/exec/inbox.h \
 	src/exec/lane.c src/exec/lane.h \
 	src/exec/refusal.c src/exec/refusal.h \
+	src/exec/roles.c src/exec/roles.h \
 	src/exec/rescheduler.c src/exec/rescheduler.h \
 	src/exec/task_queue.h \
 	src/exec/thread_id.h \

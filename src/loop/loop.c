@@ -7,6 +7,7 @@
 
 #include "base/invariant.h"
 #include "exec/executor.h"
+#include "exec/roles.h"
 #include "loop/loop_fork.h"
 
 /* The most turns that lull_loop_fini runs for work that waits and ends no call. */
@@ -74,27 +75,153 @@ void lull_watch_ready(struct lull_loop *loop, struct lull_watch *w, unsigned rea
     executor_post_ready(loop->executor, &w->on_ready);
 }
 
-/* One round by the loop's own verb, as a code. */
-static int run_until(struct lull_loop *loop, struct lull_instant until)
+/* ---- driving */
+
+int loop_new_kept(const struct lull_executor_options *options, struct lull_loop **out)
+{
+    int rc = lull_loop_new(options, out);
+
+    if (rc == LULL_OK) {
+        executor_set_kept((*out)->executor);
+    }
+    return rc;
+}
+
+struct lull_loop *loop_keep(struct lull_loop *loop)
+{
+    return executor_keep(loop->executor) ? loop : NULL;
+}
+
+void loop_unkeep(struct lull_loop *loop)
+{
+    if (loop != NULL && executor_unkeep(loop->executor)) {
+        lull_loop_free(loop);
+    }
+}
+
+static int may_run(const struct lull_loop *loop)
 {
     if (loop->ops->run_once == NULL || lull_loop_is_forked(loop)) {
         return LULL_RC_UNSUPPORTED;
     }
-    if (lull_executor_in_context(loop->executor)) {
-        return LULL_RC_IN_TURN;
+    return lull_executor_in_context(loop->executor) ? LULL_RC_IN_TURN : LULL_OK;
+}
+
+/* Sleeps until this thread may poll, `until` is over or the loop is stopped. In context, left and entered again. */
+static bool wait_for_poll(struct lull_loop *loop, struct lull_instant until)
+{
+    struct lull_executor *executor = loop->executor;
+    struct role_waiter waiter;
+    int64_t left_ns = LULL_NEVER;
+
+    role_waiter_init(&waiter, true);
+    roles_enlist(executor, &waiter);
+    while (wait_cell_read(&waiter.cell) == 0 && left_ns > 0) {
+        left_ns = lull_instant_diff(until, lull_executor_now(executor));
+        executor_end_visit(executor);
+        (void)wait_cell_wait(&waiter.cell, 0, left_ns);
+        executor_take(executor);
     }
-    return loop->ops->run_once(loop, until) == 0 ? LULL_OK : LULL_RC_SYSTEM;
+    if ((wait_cell_read(&waiter.cell) & ROLE_POLLS) == 0) {
+        roles_give_up(executor, &waiter);
+    }
+    role_waiter_fini(&waiter);
+    return (wait_cell_read(&waiter.cell) & ROLE_POLLS) != 0;
+}
+
+/* True: this thread polls from now on. Of a host's loop its thread always does. */
+static bool begin_polling(struct lull_loop *loop, struct lull_instant until)
+{
+    bool polls;
+
+    if (!executor_take_open(loop->executor)) {
+        return true;
+    }
+    polls = roles_take(loop->executor);
+    if (!polls && until.ns != LOOP_UNTIL_NOW) {
+        polls = wait_for_poll(loop, until);
+    }
+    executor_end_visit(loop->executor);
+    return polls;
+}
+
+static void end_polling(struct lull_loop *loop)
+{
+    if (executor_take_open(loop->executor)) {
+        roles_leave(loop->executor);
+        executor_end_visit(loop->executor);
+    }
+}
+
+void loop_settle(struct lull_loop *loop)
+{
+    struct lull_executor *executor = loop->executor;
+    bool has_work = true;
+
+    if (!begin_polling(loop, lull_at(LOOP_UNTIL_NOW))) {
+        return; /* whoever polls does it */
+    }
+    for (int i = 0; i < LAST_TURNS && has_work; i++) {
+        executor_take(executor);
+        has_work = lull_executor_next_at(executor).ns == INT64_MIN;
+        if (has_work) {
+            executor_turn_taken(executor);
+        } else {
+            executor_end_visit(executor);
+        }
+    }
+    end_polling(loop);
+}
+
+/* One round by the loop's own verb, as a code. If another thread polls, that one's rounds are as good. */
+static int run_until(struct lull_loop *loop, struct lull_instant until)
+{
+    struct lull_loop *kept;
+    int rc = may_run(loop);
+
+    if (rc != LULL_OK) {
+        return rc;
+    }
+    kept = loop_keep(loop);
+    if (begin_polling(loop, until)) {
+        rc = loop->ops->run_once(loop, until) == 0 ? LULL_OK : LULL_RC_SYSTEM;
+        end_polling(loop);
+    }
+    loop_unkeep(kept);
+    return rc;
+}
+
+void loop_tell_stop(struct lull_loop *loop)
+{
+    if (__atomic_load_n(&loop->is_stopping, __ATOMIC_SEQ_CST) != 0) {
+        roles_stop_drivers(loop->executor);
+    }
+}
+
+static bool is_stopped(struct lull_loop *loop)
+{
+    return __atomic_exchange_n(&loop->is_stopping, 0, __ATOMIC_SEQ_CST) != 0;
 }
 
 int lull_loop_run(struct lull_loop *loop)
 {
+    struct lull_loop *kept = loop_keep(loop);
+    bool polls = false;
     int rc = lull_executor_in_context(loop->executor) ? LULL_RC_IN_TURN : LULL_OK;
 
     /* A stop that came before the run is not lost: the thread that asked cannot know how far we
      * are. */
-    while (rc == LULL_OK && __atomic_exchange_n(&loop->is_stopping, 0, __ATOMIC_SEQ_CST) == 0) {
-        rc = run_until(loop, lull_at(LULL_NEVER));
+    while (rc == LULL_OK && !is_stopped(loop)) {
+        rc = may_run(loop);
+        polls = rc == LULL_OK && (polls || begin_polling(loop, lull_at(LULL_NEVER)));
+        if (polls && loop->ops->run_once(loop, lull_at(LULL_NEVER)) != 0) {
+            rc = LULL_RC_SYSTEM;
+        }
     }
+    if (polls) {
+        end_polling(loop);
+    }
+    loop_unkeep(kept);
     return rc;
 }
 

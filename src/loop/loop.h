@@ -18,6 +18,21 @@
 int loop_init_telling(struct lull_loop *loop, const struct lull_loop_ops *ops, const char *name,
                       const struct lull_executor_options *options);
 
+/* A built-in loop that is freed when the last of its keepers goes (exec/executor.h); the caller is the first. */
+int loop_new_kept(const struct lull_executor_options *options, struct lull_loop **out);
+
+/* The same loop while this thread is on its way through it, out of context; NULL: nobody counts its keepers. */
+struct lull_loop *loop_keep(struct lull_loop *loop);
+
+/* Gives it back [nullable]; the last one frees the loop. Out of context. */
+void loop_unkeep(struct lull_loop *loop);
+
+/* What waits on a loop that nobody drives is done now: closing a channel takes no longer than that. Out of context. */
+void loop_settle(struct lull_loop *loop);
+
+/* Before a poll, in context: drivers that wait for it hear that the loop is stopped. */
+void loop_tell_stop(struct lull_loop *loop);
+
 /* Runs a turn before the host sleeps again. Driving thread. */
 static inline void loop_soon(struct lull_loop *loop)
 {

@@ -227,6 +227,7 @@ static int prepare(struct loop_epoll *loop, struct lull_instant until, int *time
     int err;
 
     executor_take(executor);
+    loop_tell_stop(&loop->base);
     err = open_fds(loop);
     if (err == 0) {
         __atomic_store_n(&loop->is_inside, true, __ATOMIC_RELAXED);

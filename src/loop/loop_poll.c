@@ -276,6 +276,7 @@ static int prepare(struct loop_poll *loop, struct lull_instant until, int *timeo
     int err;
 
     executor_take(executor);
+    loop_tell_stop(&loop->base);
     err = open_pipe(loop);
     err = err != 0 ? err : list_watches(loop);
     if (err == 0) {

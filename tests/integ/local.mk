@@ -4,6 +4,7 @@ SCRIPT_TESTS += tests/integ/tool_args_test.sh
 include tests/integ/tool.mk
 include tests/integ/net.mk
 include tests/integ/server.mk
+include tests/integ/sync.mk
 include tests/integ/adapters.mk
 include tests/integ/tls.mk
 SCRIPT_TESTS += tests/integ/life_test.sh

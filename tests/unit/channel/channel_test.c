@@ -60,8 +60,7 @@ START_TEST(what_cannot_be_is_refused_with_a_text)
                      resolver_default() != NULL ? LULL_OK : LULL_RC_UNSUPPORTED);
     ck_assert_int_eq(try_new(NULL, &error), LULL_RC_INVALID);
     rig.world.loop = NULL;
-    ck_assert_int_eq(try_new(RIG_TARGET, &error), LULL_RC_INVALID);
-    ck_assert_ptr_nonnull(strstr(error.text, "loop"));
+    ck_assert_int_eq(try_new(RIG_TARGET, &error), LULL_OK); /* with a loop of its own */
     rig.options.loop = &rig.loop;
     ck_assert_int_eq(try_new(RIG_TARGET, &error), LULL_OK);
     lull_fake_clock_init(&another, 0, 0);

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Waiting and driving. See sync_wait.h.
+ */
+#include "sync/sync_wait.h"
+
+#include "base/rc.h"
+#include "channel/channel.h"
+#include "exec/executor.h"
+#include "exec/thread_id.h"
+#include "loop/loop.h"
+
+int sync_wait_init(struct sync_wait *wait, struct lull_channel *channel, struct lull_error *error)
+{
+    struct lull_loop *loop = channel->world.loop;
+    wait->executor = channel->executor;
+    wait->loop = loop;
+    wait->thread = thread_id();
+    wait->is_open = executor_may_be_visited(wait->executor);
+    wait->polls = false;
+    if (lull_executor_in_context(wait->executor)) {
+        return rc_fail(error, LULL_RC_IN_TURN, "a callback must not block");
+    }
+    if (lull_loop_is_forked(loop)) {
+        return rc_fail(error, LULL_RC_UNSUPPORTED,
+                       "the channel was made before the fork and is the parent's");
+    }
+    if (!wait->is_open && executor_is_driver(wait->executor)) {
+        if (loop->ops->run_once == NULL) {
+            return rc_fail(error, LULL_RC_UNSUPPORTED,
+                           "this thread drives the loop (%s), which cannot be run from inside: "
+                           "it has no run_once",
+                           loop->name);
+        }
+        wait->polls = true;
+    }
+    role_waiter_init(&wait->waiter, false);
+    return rc_ok(error);
+}
+
+void sync_wait_fini(struct sync_wait *wait)
+{
+    role_waiter_fini(&wait->waiter);
+}
+
+void sync_wait_ask(struct sync_wait *wait)
+{
+    if (wait->is_open) {
+        executor_take(wait->executor);
+    }
+}
+
+void sync_wait_go(struct sync_wait *wait)
+{
+    struct lull_executor *executor = wait->executor;
+    if (!wait->is_open) {
+        return;
+    }
+    if (!wait->polls) {
+        executor_quiet_turn_taken(executor);
+        wait->polls = roles_take(executor);
+        if (!wait->polls) {
+            roles_enlist(executor, &wait->waiter);
+        }
+    }
+    lull_executor_leave(executor);
+}
+
+void sync_wait_stay(struct sync_wait *wait)
+{
+    if (wait->is_open) {
+        lull_executor_leave(wait->executor);
+    }
+}
+
+static uint32_t told(const struct sync_wait *wait)
+{
+    return wait_cell_read(&wait->waiter.cell);
+}
+
+static void leave(struct sync_wait *wait)
+{
+    if (wait->is_open && wait->polls) {
+        executor_take(wait->executor);
+        roles_leave(wait->executor);
+        executor_end_visit(wait->executor);
+        wait->polls = false;
+    }
+}
+
+int sync_wait_run(struct sync_wait *wait)
+{
+    int err = 0;
+    uint32_t bits;
+    while (((bits = told(wait)) & ROLE_DONE) == 0 && err == 0) {
+        wait->polls = wait->polls || (bits & ROLE_POLLS) != 0;
+        if (wait->polls) {
+            err = wait->loop->ops->run_once(wait->loop, lull_at(LULL_NEVER));
+        } else {
+            (void)wait_cell_wait(&wait->waiter.cell, bits, LULL_NEVER);
+        }
+    }
+    wait->polls = wait->polls || (bits & ROLE_POLLS) != 0;
+    if (err != 0 && (bits & ROLE_DONE) == 0) {
+        return LULL_RC_SYSTEM;
+    }
+    leave(wait);
+    return LULL_OK;
+}
+
+void sync_wait_tell(struct sync_wait *wait)
+{
+    roles_tell(wait->executor, &wait->waiter, ROLE_DONE, wait->thread == thread_id());
+}
+
+void sync_wait_turn(struct sync_wait *wait)
+{
+    if (wait->is_open) {
+        executor_take(wait->executor);
+        executor_turn_taken(wait->executor);
+    } else {
+        (void)lull_executor_turn_now(wait->executor);
+    }
+    if ((told(wait) & ROLE_DONE) != 0) {
+        leave(wait);
+    }
+}

@@ -1,0 +1,3 @@
+# Blocking calls.
+check_PROGRAMS += tests/integ/sync_test
+tests_integ_sync_test_SOURCES = tests/integ/sync_test.c tests/integ/sync_support.h
