@@ -264,7 +264,9 @@ START_TEST(big_messages_pass_a_small_pipe_whole_and_in_order)
     static const size_t capacities[] = {97, 4096, 16384, 65536};
     static const size_t lens[] = {1, 16383, 16384, 16385, 70001, 1048576, 1048577};
     size_t count = sizeof(lens) / sizeof(lens[0]);
-    if (capacities[_i] < 4096 || getenv("LULL_TEST_FEWER") != NULL) {
+    if (getenv("LULL_TEST_FEWER") != NULL) {
+        count = 4;
+    } else if (capacities[_i] < 4096) {
         count -= 2; /* the large ones take a small pipe very many turns */
     }
     make_credentials("DNS:svc.test");
@@ -567,7 +569,7 @@ static Suite *endpoint_tls_suite(void)
 {
     Suite *suite = suite_create("endpoint_tls");
     TCase *tcase = tcase_create("pipe");
-    tcase_set_timeout(tcase, 60);
+    tcase_set_timeout(tcase, 300);
     tcase_add_test(tcase, a_steady_exchange_keeps_nothing_in_openssl);
     tcase_add_test(tcase, bytes_go_both_ways_after_the_handshake);
     tcase_add_test(tcase, keys_are_updated_under_way);
