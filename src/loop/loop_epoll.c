@@ -206,7 +206,12 @@ static void hear(struct loop_epoll *loop, const struct epoll_event *event)
         executor_on_alarm_gone(loop->base.executor);
     } else {
         w = (struct lull_watch *)event->data.ptr;
-        lull_watch_ready(&loop->base, w, ready_of(event->events) & w->want);
+        unsigned ready = ready_of(event->events) & w->want;
+
+        /* A visitor may have forgotten it since the poll. */
+        if (ready != LULL_WANT_NONE) {
+            lull_watch_ready(&loop->base, w, ready);
+        }
     }
 }
 
