@@ -161,7 +161,7 @@ void call_timeouts_on_byte(struct lull_call *call)
 
 void call_timeouts_on_attempt_over(struct lull_call *call)
 {
-    deadline_on_attempt_started(&call->timeouts.deadline);
+    deadline_on_attempt_over(&call->timeouts.deadline);
 }
 
 /* ---- a loop that refuses its alarms */

@@ -122,7 +122,6 @@ struct lull_instant deadline_init(struct deadline *deadline, struct lull_instant
     deadline->is_window_open = false;
     deadline->is_paused = false;
     deadline->is_done = false;
-    deadline->is_detached = false;
     /* The window opens later than now, so it cannot end before this. */
     return earlier(lull_instant_add(now, window_ns), deadline_at);
 }
@@ -164,15 +163,14 @@ void deadline_on_resumed(struct deadline *deadline, struct lull_instant now)
     }
 }
 
-void deadline_on_attempt_started(struct deadline *deadline)
+void deadline_on_attempt_over(struct deadline *deadline)
 {
     deadline->is_window_open = false;
-    deadline->is_detached = false;
 }
 
 struct deadline_step deadline_on_timer(struct deadline *deadline, struct lull_instant now)
 {
-    if (deadline->is_done || deadline->is_detached) {
+    if (deadline->is_done) {
         return finish(DEADLINE_NOTHING);
     }
     if (!lull_instant_before(now, deadline->deadline_at)) {

@@ -47,7 +47,7 @@ struct deadline_step {
     struct lull_instant next_at; /* LULL_NEVER unless REARM */
 };
 
-/* The facts of one call. The owner may read any field; it writes the two flags that say so. */
+/* The facts of one call. The owner may read any field; it writes the one flag that says so. */
 struct deadline {
     struct lull_instant deadline_at;  /* LULL_NEVER: none */
     int64_t window_ns;                /* LULL_NEVER: none, or none that could matter */
@@ -58,7 +58,6 @@ struct deadline {
     bool is_paused;   /* by the application */
     bool is_done;     /* owner: the call has its status, trailers that wait behind unread messages
                          included */
-    bool is_detached; /* owner: the attempt is no longer the call's, and there is no other yet */
 };
 
 /*
@@ -98,13 +97,13 @@ void deadline_on_byte(struct deadline *deadline, struct lull_instant now);
 void deadline_on_paused(struct deadline *deadline);
 void deadline_on_resumed(struct deadline *deadline, struct lull_instant now);
 
-/* Another attempt of the same call (retry, drain, another subchannel): the window is closed again,
- * the entry stays. */
-void deadline_on_attempt_started(struct deadline *deadline);
+/* An attempt is over and another may follow (retry, drain, another subchannel): the window is closed
+ * until that one's request is out, so nothing but the deadline is judged; the entry stays. */
+void deadline_on_attempt_over(struct deadline *deadline);
 
 /*
  * The entry fired, perhaps early or late; what happened earlier in the turn has been reported. In
- * this order: done or detached; deadline; paused; window not open; window past; the rest of the
+ * this order: done; deadline; paused; window not open; window past; the rest of the
  * window. At most one re-arm comes of it, not past the deadline, and not past a window once that is
  * open or paused. Before READ_TIMEOUT is carried out the transport has read once in this turn.
  */
