@@ -90,7 +90,9 @@ enum lull_server_end {
     LULL_SERVER_END_FINISHED = 0,  /**< lull_server_call_finish, and all of it left the queue;
                                       whether it arrived nobody knows */
     LULL_SERVER_END_CANCELLED = 1, /**< the client took it back (RST_STREAM) */
-    LULL_SERVER_END_DEADLINE = 2,  /**< its deadline passed here */
+    LULL_SERVER_END_DEADLINE = 2,  /**< its deadline passed here: the client gets DEADLINE_EXCEEDED in
+                                      trailers, what was queued is dropped; RST_STREAM(CANCEL) when a
+                                      message was half sent */
     LULL_SERVER_END_LOST = 3,      /**< the connection was lost, or was ended with the call on it */
     LULL_SERVER_END_PROTOCOL = 4,  /**< what the client sent broke the protocol */
     LULL_SERVER_END_LIMIT = 5,     /**< a limit of ours: message size, memory */

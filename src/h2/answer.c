@@ -193,3 +193,21 @@ int h2_stream_trailers(struct h2_stream *stream, unsigned grpc_status, const cha
     }
     return rc;
 }
+
+int h2_stream_cut_short(struct h2_stream *stream, unsigned grpc_status, const char *grpc_message)
+{
+    const int rc = judge(stream);
+    if (rc == LULL_RC_CLOSED) {
+        return rc;
+    }
+    if (stream->has_trailers && stream->out.bytes == 0) {
+        return LULL_OK;
+    }
+    if (outbox_has_begun(&stream->out)) {
+        return LULL_RC_STATE;
+    }
+    outbox_clear(stream->transport, &stream->out);
+    answer_drop(stream);
+    stream->has_trailers = false;
+    return h2_stream_trailers(stream, grpc_status, grpc_message, NULL);
+}

@@ -92,6 +92,12 @@ void outbox_clear(struct h2_transport *t, struct outbox *outbox)
 
 /* ---- frames */
 
+bool outbox_has_begun(const struct outbox *outbox)
+{
+    struct list_node *node = list_first(&outbox->messages);
+    return node != NULL && LIST_ENTRY(node, struct outbox_message, link)->done > 0;
+}
+
 static size_t min(size_t a, size_t b)
 {
     return a < b ? a : b;

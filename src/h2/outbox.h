@@ -66,6 +66,9 @@ void outbox_wake(struct h2_stream *stream);
 /* Lets go of everything. */
 void outbox_clear(struct h2_transport *t, struct outbox *outbox);
 
+/* Frames have some bytes of the first message, and not all: nothing can stand before the rest of it. */
+bool outbox_has_begun(const struct outbox *outbox);
+
 /* How many of the next `most` bytes there are, and whether a run of OUTBOX_LONG_BYTES of payload is among them. */
 size_t outbox_look(const struct outbox *outbox, size_t most, bool *has_long);
 

@@ -84,4 +84,10 @@ int h2_stream_respond(struct h2_stream *stream, const struct lull_metadata *head
 int h2_stream_trailers(struct h2_stream *stream, unsigned grpc_status, const char *grpc_message,
                        const struct lull_metadata *trailers);
 
+/*
+ * Ends the stream with this status ahead of what is queued, which is dropped, trailers that wait included: they pass closed windows.
+ * Trailers that nghttp2 has already stand. LULL_RC_STATE: a message is half out, and only a reset is left. Codes as h2_stream_trailers.
+ */
+int h2_stream_cut_short(struct h2_stream *stream, unsigned grpc_status, const char *grpc_message);
+
 #endif

@@ -80,6 +80,16 @@ void lull_server_call_unref(struct lull_server_call *call)
 
 /* ---- the end */
 
+/* A deadline is told in trailers: a client whose own clock is a little behind takes a reset for a cancel. */
+static void end_stream(struct lull_server_call *call, enum lull_server_end end, const char *why)
+{
+    if (end != LULL_SERVER_END_DEADLINE ||
+        h2_stream_cut_short(&call->stream, LULL_CODE_DEADLINE_EXCEEDED, why) != LULL_OK) {
+        h2_stream_reset(&call->stream,
+                        end == LULL_SERVER_END_LIMIT ? H2_INTERNAL_ERROR : H2_CANCEL);
+    }
+}
+
 void server_call_end(struct lull_server_call *call, enum lull_server_end end, const char *why)
 {
     struct strbuf sb;
@@ -93,8 +103,7 @@ void server_call_end(struct lull_server_call *call, enum lull_server_end end, co
     lane_entry_fini(&call->deadline);
     server_call_drop_held(call);
     if (call->is_stream_open) {
-        h2_stream_reset(&call->stream,
-                        end == LULL_SERVER_END_LIMIT ? H2_INTERNAL_ERROR : H2_CANCEL);
+        end_stream(call, end, why);
     }
     lull_executor_post(call->server->executor, &call->work);
 }

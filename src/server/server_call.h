@@ -71,7 +71,10 @@ struct lull_server_call {
 struct lull_server_call *server_call_new(struct server_conn *conn,
                                          const struct h2_incoming *incoming);
 
-/* Ends it: its deadline is left, a stream that is open is reset, on_closed is posted. Once; then nothing. Also from an op. */
+/*
+ * Ends it: its deadline is left, a stream that is open is reset, or at the deadline ended with its status if no message is half out,
+ * on_closed is posted. Once; then nothing. Also from an op, LULL_SERVER_END_DEADLINE not.
+ */
 void server_call_end(struct lull_server_call *call, enum lull_server_end end, const char *why);
 
 void server_call_hold(struct lull_server_call *call);

@@ -87,7 +87,16 @@ START_TEST(the_deadline_is_told_and_ends_the_call_at_both_ends)
 }
 END_TEST
 
-START_TEST(a_client_that_forgets_its_deadline_is_reset)
+static void expect_status_4(uint32_t stream, size_t nth_headers)
+{
+    const struct raw_frame *headers = raw_find_on(&raw, FRAME_HEADERS, stream, nth_headers);
+    ck_assert_ptr_nonnull(headers);
+    ck_assert_uint_eq(headers->flags & FRAME_END_STREAM, FRAME_END_STREAM);
+    ck_assert(raw_has_field(&raw, stream, nth_headers, "grpc-status: 4"));
+    ck_assert(raw_has_field(&raw, stream, nth_headers, "grpc-message: the deadline passed"));
+}
+
+START_TEST(a_client_that_forgets_its_deadline_is_told_in_trailers_and_to_stop)
 {
     rig_start(&rig, APP_HOLDS);
     rig_join(&rig, &raw);
@@ -99,8 +108,75 @@ START_TEST(a_client_that_forgets_its_deadline_is_reset)
     ck_assert_uint_eq(rig.closed, 1);
     ck_assert_int_eq(rig.calls[0].end, LULL_SERVER_END_DEADLINE);
     ck_assert_str_eq(rig.calls[0].why, "the deadline passed");
+    expect_status_4(1, 0);
     ck_assert_ptr_nonnull(raw_find_on(&raw, FRAME_RST_STREAM, 1, 0));
-    ck_assert_uint_eq(raw_find_on(&raw, FRAME_RST_STREAM, 1, 0)->code, 8);
+    ck_assert_uint_eq(raw_find_on(&raw, FRAME_RST_STREAM, 1, 0)->code, 0);
+    raw_fini(&raw);
+    rig_fini(&rig);
+}
+END_TEST
+
+/* What is queued behind a closed window when the deadline passes. */
+static const struct {
+    size_t first; /* 0: no message */
+    bool finishes;
+    bool is_reset; /* CANCEL: the window holds a part of a message */
+} queued[] = {
+    {0, false, false},    {65530, false, false}, {65530, true, false},
+    {70000, false, true}, {70000, true, true},
+};
+
+START_TEST(at_the_deadline_the_status_passes_closed_windows_unless_a_message_is_half_out)
+{
+    static const uint8_t zeros[70000];
+    rig_start(&rig, APP_HOLDS);
+    rig_join(&rig, &raw);
+    raw_request(&raw, 1, RIG_METHOD, true, "grpc-timeout", "50m", NULL);
+    struct lull_server_call *call = rig.calls[0].call;
+    ck_assert_int_eq(lull_server_call_respond_headers(call, NULL), LULL_OK);
+    if (queued[_i].first != 0) {
+        /* 65 535 bytes are what the client takes; a prefix has five. */
+        ck_assert_int_eq(lull_server_call_send(call, lull_slice_static(zeros, queued[_i].first)),
+                         LULL_OK);
+        rig_settle(&rig);
+        ck_assert_int_eq(lull_server_call_send(call, lull_slice_static(zeros, 10)), LULL_OK);
+    }
+    if (queued[_i].finishes) {
+        ck_assert_int_eq(lull_server_call_finish(call, LULL_CODE_OK, "fine", NULL), LULL_OK);
+    }
+    rig_advance(&rig, 50 * LULL_MS - 1);
+    ck_assert_uint_eq(rig.closed, 0);
+    ck_assert_ptr_null(raw_find_on(&raw, FRAME_HEADERS, 1, 1));
+    rig_advance(&rig, 1);
+    ck_assert_uint_eq(rig.closed, 1);
+    ck_assert_int_eq(rig.calls[0].end, LULL_SERVER_END_DEADLINE);
+    if (queued[_i].is_reset) {
+        ck_assert_ptr_null(raw_find_on(&raw, FRAME_HEADERS, 1, 1));
+        ck_assert_uint_eq(raw_find_on(&raw, FRAME_RST_STREAM, 1, 0)->code, 8);
+    } else {
+        expect_status_4(1, 1);
+        ck_assert_ptr_null(raw_find_on(&raw, FRAME_RST_STREAM, 1, 0));
+    }
+    /* The stream is gone, the connection works. */
+    ck_assert_uint_eq(rig_stats(&rig).calls, 0);
+    raw_request(&raw, 3, RIG_METHOD, true, "grpc-timeout", "0n", NULL);
+    expect_status_4(3, 0);
+    raw_fini(&raw);
+    rig_fini(&rig);
+}
+END_TEST
+
+START_TEST(a_status_that_is_on_its_way_at_the_deadline_stands)
+{
+    /* The answer is given in the turn of the expiry, before it. */
+    rig_start(&rig, APP_FAILS);
+    rig_join(&rig, &raw);
+    raw_request(&raw, 1, RIG_METHOD, true, "grpc-timeout", "0n", NULL);
+    ck_assert_uint_eq(rig.closed, 1);
+    ck_assert_int_eq(rig.calls[0].end, LULL_SERVER_END_DEADLINE);
+    ck_assert(raw_has_field(&raw, 1, 0, "grpc-status: 3"));
+    ck_assert_ptr_null(raw_find_on(&raw, FRAME_HEADERS, 1, 1));
+    ck_assert_ptr_null(raw_find_on(&raw, FRAME_RST_STREAM, 1, 0));
     raw_fini(&raw);
     rig_fini(&rig);
 }
@@ -115,6 +191,7 @@ START_TEST(a_deadline_that_has_passed_on_arrival_is_told_and_ended_in_one_turn)
     ck_assert_uint_eq(rig.closed, 1);
     ck_assert_int_eq(rig.calls[0].left_ns, 0);
     ck_assert_int_eq(rig.calls[0].end, LULL_SERVER_END_DEADLINE);
+    expect_status_4(1, 0);
     raw_fini(&raw);
     rig_fini(&rig);
 }
@@ -335,7 +412,11 @@ static Suite *suite(void)
     tcase_add_test(t, a_status_and_its_message_reach_the_client);
     tcase_add_test(t, an_unknown_method_is_unimplemented_and_tells_nobody);
     tcase_add_test(t, the_deadline_is_told_and_ends_the_call_at_both_ends);
-    tcase_add_test(t, a_client_that_forgets_its_deadline_is_reset);
+    tcase_add_test(t, a_client_that_forgets_its_deadline_is_told_in_trailers_and_to_stop);
+    tcase_add_loop_test(
+        t, at_the_deadline_the_status_passes_closed_windows_unless_a_message_is_half_out, 0,
+        (int)(sizeof(queued) / sizeof(queued[0])));
+    tcase_add_test(t, a_status_that_is_on_its_way_at_the_deadline_stands);
     tcase_add_test(t, a_deadline_that_has_passed_on_arrival_is_told_and_ended_in_one_turn);
     tcase_add_test(t, a_cancel_is_told);
     tcase_add_test(t, a_call_that_is_taken_back_in_the_same_read_is_never_told);
