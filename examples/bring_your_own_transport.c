@@ -110,7 +110,7 @@ int main(void)
     struct lull_executor_options e;
     struct lull_recycler_options r;
     struct lull_keepalive_options k;
-    struct lull_recycler_stats stats;
+    struct lull_recycler_stats stats = {.size = sizeof(stats)};
     lull_fake_clock_init(&clock_, 0, 0);
     lull_executor_options_init(&e);
     e.clock = &clock_.base;

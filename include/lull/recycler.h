@@ -55,8 +55,9 @@ static inline void lull_recycler_options_init(struct lull_recycler_options *opti
     options->owner = NULL;
 }
 
-/** What a recycler did, path by path. Since 0.1. */
+/** What a recycler did, path by path. Set `size` before asking. Since 0.1. */
 struct lull_recycler_stats {
+    size_t size;               /**< set by the caller to sizeof; then: how much of it was filled */
     uint64_t claims;           /**< objects handed out */
     uint64_t claims_local;     /**< of these, from the local stack */
     uint64_t claims_foreign;   /**< of these, from the list that other threads share */
@@ -129,7 +130,7 @@ LULL_API void lull_recycler_port_free(struct lull_recycler_port *port);
 /** Gives what is kept back to the allocator. Owner's thread. Since 0.1. */
 LULL_API void lull_recycler_trim(struct lull_recycler *recycler);
 
-/** Copies the counts. Owner's thread. Since 0.1. */
+/** Fills `out` as far as its `size` says. Owner's thread. Since 0.1. */
 LULL_API void lull_recycler_stats(const struct lull_recycler *recycler,
                                   struct lull_recycler_stats *out);
 

@@ -21,6 +21,7 @@
 #include "lull/recycler.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 #include "lull/trace.h"
 
@@ -326,17 +327,27 @@ void lull_recycler_free(struct lull_recycler *recycler)
 
 void lull_recycler_stats(const struct lull_recycler *recycler, struct lull_recycler_stats *out)
 {
-    out->claims_local = recycler->claims_local;
-    out->claims_foreign = recycler->claims_foreign;
-    out->claims_port = recycler->claims_port;
-    out->claims_allocated = recycler->claims_allocated;
-    out->claims = claims(recycler);
-    out->releases = recycler->releases;
-    out->in_use = in_use(recycler);
-    out->releases_port = recycler->releases_port;
-    out->releases_foreign = out->claims - out->releases - out->releases_port - out->in_use;
-    out->dropped = recycler->dropped;
-    out->kept = recycler->kept;
-    out->ports_full = recycler_ports_full(recycler);
-    out->ports = recycler_count_ports(recycler);
+    const size_t size = out->size < sizeof(*out) ? out->size : sizeof(*out);
+    const uint64_t claimed = claims(recycler);
+    const uint64_t out_now =
+        in_use(recycler); /* asked once: without a pool other threads move it */
+    const struct lull_recycler_stats stats = {
+        .size = size,
+        .claims = claimed,
+        .claims_local = recycler->claims_local,
+        .claims_foreign = recycler->claims_foreign,
+        .claims_allocated = recycler->claims_allocated,
+        .releases = recycler->releases,
+        .releases_foreign = claimed - recycler->releases - recycler->releases_port - out_now,
+        .dropped = recycler->dropped,
+        .in_use = out_now,
+        .kept = recycler->kept,
+        .claims_port = recycler->claims_port,
+        .releases_port = recycler->releases_port,
+        .ports_full = recycler_ports_full(recycler),
+        .ports = recycler_count_ports(recycler),
+    };
+    if (size >= sizeof(stats.size)) {
+        memcpy(out, &stats, size);
+    }
 }

@@ -61,7 +61,7 @@ void size_classes_trim(struct size_classes *classes)
 void size_classes_drop_unused(struct size_classes *classes)
 {
     for (unsigned i = 0; i < SIZE_CLASSES_COUNT; i++) {
-        struct lull_recycler_stats stats = {.in_use = 1};
+        struct lull_recycler_stats stats = {.size = sizeof(stats), .in_use = 1};
         if (classes->of[i] != NULL) {
             lull_recycler_stats(classes->of[i], &stats);
         }

@@ -63,7 +63,7 @@ static void *claim(void)
 
 static struct lull_recycler_stats stats(void)
 {
-    struct lull_recycler_stats now;
+    struct lull_recycler_stats now = {.size = sizeof(now)};
     lull_recycler_stats(recycler, &now);
     ck_assert_uint_eq(now.claims, now.claims_local + now.claims_foreign + now.claims_port +
                                       now.claims_allocated);
@@ -96,7 +96,7 @@ START_TEST(no_memory_for_a_port_is_told)
     ck_assert_int_eq(lull_recycler_port_new(recycler, 4, &out), LULL_RC_NOMEM);
     ck_assert_ptr_null(out);
     counting_replenish(&counting);
-    struct lull_recycler_stats now;
+    struct lull_recycler_stats now = {.size = sizeof(now)};
     lull_recycler_stats(recycler, &now);
     ck_assert_uint_eq(now.ports, 1);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lull/recycler.h"
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -61,7 +62,7 @@ static void *claim(void)
 
 static struct lull_recycler_stats stats(void)
 {
-    struct lull_recycler_stats now;
+    struct lull_recycler_stats now = {.size = sizeof(now)};
     lull_recycler_stats(recycler, &now);
     ck_assert_uint_eq(now.claims, now.claims_local + now.claims_foreign + now.claims_allocated);
     ck_assert_uint_eq(now.claims, now.in_use + now.releases + now.releases_foreign);
@@ -193,6 +194,33 @@ START_TEST(a_steady_claim_and_release_does_not_allocate)
     ck_assert_uint_eq(counters.pool_misses, 1);
     ck_assert_int_eq(counting.asked, 2);
 #endif
+}
+END_TEST
+
+START_TEST(counts_are_copied_as_far_as_the_callers_size_says)
+{
+    struct lull_recycler_stats now;
+    lull_recycler_release(recycler, claim());
+    const size_t sizes[] = {0, sizeof(size_t) - 1, offsetof(struct lull_recycler_stats, releases),
+                            sizeof(now)};
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        memset(&now, 0xee, sizeof(now));
+        now.size = sizes[i];
+        lull_recycler_stats(recycler, &now);
+        ck_assert_uint_eq(now.size, sizes[i]);
+        ck_assert_uint_eq(now.claims == 1, i >= 2);
+        ck_assert_uint_eq(now.releases == UINT64_C(0xeeeeeeeeeeeeeeee), i < 3);
+        ck_assert_uint_eq(now.ports == UINT64_C(0xeeeeeeeeeeeeeeee), i < 3);
+    }
+    /* A caller of tomorrow: what we know is filled, and he is told how much that is. */
+    struct {
+        struct lull_recycler_stats known;
+        uint64_t unknown;
+    } later = {.known.size = sizeof(later), .unknown = 7};
+    lull_recycler_stats(recycler, &later.known);
+    ck_assert_uint_eq(later.known.size, sizeof(now));
+    ck_assert_uint_eq(later.known.claims, 1);
+    ck_assert_uint_eq(later.unknown, 7);
 }
 END_TEST
 
@@ -388,6 +416,7 @@ static Suite *recycler_suite(void)
     tcase_add_test(tc, null_is_harmless);
     tcase_add_test(tc, an_object_can_be_small_and_nobody_has_to_count);
     tcase_add_loop_test(tc, a_steady_claim_and_release_does_not_allocate, 0, 3);
+    tcase_add_test(tc, counts_are_copied_as_far_as_the_callers_size_says);
 #ifndef LULL_NO_POOL
     tcase_add_test(tc, the_last_object_back_is_the_first_out);
     tcase_add_loop_test(tc, no_more_than_keep_are_kept, 0, 3);

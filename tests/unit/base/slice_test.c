@@ -126,7 +126,7 @@ static void *unref_on_thread(void *arg)
 START_TEST(a_carved_slab_goes_back_once_whichever_thread_is_last)
 {
     struct lull_recycler_options options;
-    struct lull_recycler_stats stats;
+    struct lull_recycler_stats stats = {.size = sizeof(stats)};
     struct lull_recycler *recycler = NULL;
     pthread_t threads[3];
     lull_recycler_options_init(&options, "slabs", sizeof(struct carved));

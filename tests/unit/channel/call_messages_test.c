@@ -91,7 +91,7 @@ static void release(struct lull_slab *slab)
 START_TEST(clearing_gives_everything_back)
 {
     struct lull_slab slab;
-    struct lull_recycler_stats stats;
+    struct lull_recycler_stats stats = {.size = sizeof(stats)};
     uint8_t bytes[4] = "abc";
     released = 0;
     slab_init(&slab, bytes, sizeof(bytes), release);

@@ -95,7 +95,7 @@ END_TEST
 
 static uint64_t calls_claimed(void)
 {
-    struct lull_recycler_stats stats;
+    struct lull_recycler_stats stats = {.size = sizeof(stats)};
     lull_recycler_stats(rig.channel->recycler, &stats);
     return stats.claims;
 }

@@ -178,7 +178,7 @@ END_TEST
 
 START_TEST(nothing_armed_pins_a_finished_call)
 {
-    struct lull_recycler_stats stats;
+    struct lull_recycler_stats stats = {.size = sizeof(stats)};
     struct peer *peer = begin_stream(600 * S, 5 * S);
     peer_answer(peer, 1, "x");
     rig_settle(&rig);
