@@ -11,6 +11,7 @@ check_PROGRAMS += \
 	tests/unit/base/rc_test \
 	tests/unit/base/recycler_asserting_test \
 	tests/unit/base/recycler_port_test \
+	tests/unit/base/recycler_port_threads_test \
 	tests/unit/base/recycler_test \
 	tests/unit/base/recycler_threads_test \
 	tests/unit/base/size_classes_test \

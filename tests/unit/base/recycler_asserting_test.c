@@ -4,6 +4,7 @@
  */
 #include "lull/recycler.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include "tests/support/check_main.h"
@@ -182,6 +183,41 @@ START_TEST(after_the_recycler_was_freed_any_thread_may_release)
 }
 END_TEST
 
+static struct lull_recycler_port *port;
+static void *of_the_other;
+
+static void *release_by_the_same_port(void *arg)
+{
+    lull_recycler_port_release(port, arg);
+    return NULL;
+}
+
+/* The allocator is called from inside the port: for so long its thread is in there. */
+static void release_meanwhile(void *ctx, void *memory)
+{
+    pthread_t other;
+    (void)ctx;
+    (void)memory;
+    pthread_create(&other, NULL, release_by_the_same_port, of_the_other);
+    pthread_join(other, NULL);
+}
+
+static void two_threads_in_one_port(void)
+{
+    void *object = claim();
+    of_the_other = claim();
+    ck_assert_int_eq(lull_recycler_port_new(recycler, 4, &port), LULL_OK);
+    lull_recycler_free(recycler);
+    counting.base.release = release_meanwhile;
+    lull_recycler_port_release(port, object);
+}
+
+START_TEST(a_second_thread_in_a_port_traps)
+{
+    expect_death(two_threads_in_one_port, " is a port that two threads use at once");
+}
+END_TEST
+
 static void write_behind(void)
 {
     unsigned char *object = claim();
@@ -279,6 +315,7 @@ static Suite *recycler_asserting_suite(void)
     tcase_add_loop_test(tc, a_thread_that_is_not_the_owners_traps, 0, VERBS);
     tcase_add_test(tc, without_an_owner_nobody_is_asked_and_old_options_are_taken);
     tcase_add_test(tc, after_the_recycler_was_freed_any_thread_may_release);
+    tcase_add_test(tc, a_second_thread_in_a_port_traps);
     tcase_add_test(tc, a_write_past_the_end_traps_at_the_release);
 #ifndef LULL_NO_POOL
 #ifndef HAS_ASAN
