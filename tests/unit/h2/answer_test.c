@@ -160,6 +160,58 @@ START_TEST(trailers_wait_for_what_is_queued)
 }
 END_TEST
 
+/* Whole messages and a status that wait are dropped: in the turn they were queued in, and behind a window that is used up. */
+START_TEST(cut_short_goes_ahead_of_what_is_queued)
+{
+    static uint8_t bytes[65530];
+    struct fields fields;
+    struct heard *h;
+    serve_begin();
+    serve_greet();
+    h = ask(1);
+    ck_assert_int_eq(h2_stream_respond(&h->stream, NULL), LULL_OK);
+    if (_i == 1) {
+        ck_assert_int_eq(h2_stream_send(&h->stream, lull_slice_static(bytes, 65530), false),
+                         LULL_OK);
+        run();
+    }
+    ck_assert_int_eq(h2_stream_send(&h->stream, lull_slice_static("yes", 3), false), LULL_OK);
+    ck_assert_int_eq(h2_stream_trailers(&h->stream, 0, "fine", NULL), LULL_OK);
+    ck_assert_int_eq(h2_stream_cut_short(&h->stream, 4, "late"), LULL_OK);
+    ck_assert_int_eq(h2_stream_cut_short(&h->stream, 5, "it stands"), LULL_OK);
+    run();
+    ck_assert_int_eq(h->end.kind, H2_END_FINISHED);
+    ck_assert_uint_eq(sent_count(0, 1) == 0, _i == 0);
+    ck_assert(!next_fields(1).ends);
+    fields = next_fields(1);
+    ck_assert_str_eq(fields.grpc_status, "4");
+    ck_assert_str_eq(fields.grpc_message, "late");
+    ck_assert(fields.ends);
+    ck_assert_int_eq(h2_stream_cut_short(&h->stream, 4, NULL), LULL_RC_CLOSED);
+    serve_end();
+}
+END_TEST
+
+START_TEST(half_a_message_cannot_be_cut_short)
+{
+    static uint8_t bytes[65531];
+    struct heard *h;
+    serve_begin();
+    serve_greet();
+    h = ask(1);
+    ck_assert_int_eq(h2_stream_respond(&h->stream, NULL), LULL_OK);
+    ck_assert_int_eq(h2_stream_send(&h->stream, lull_slice_static(bytes, 65531), false), LULL_OK);
+    run();
+    ck_assert_uint_eq(h2_stream_queued_bytes(&h->stream), 1);
+    ck_assert_int_eq(h2_stream_cut_short(&h->stream, 4, "late"), LULL_RC_STATE);
+    ck_assert_uint_eq(h2_stream_queued_bytes(&h->stream), 1);
+    h2_stream_reset(&h->stream, 8);
+    run();
+    ck_assert_int_eq(h->end.kind, H2_END_LOCAL);
+    serve_end();
+}
+END_TEST
+
 START_TEST(verbs_out_of_order_say_state)
 {
     struct heard *h;
@@ -378,6 +430,8 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, headers_then_trailers_without_a_message, 0, 2);
     tcase_add_test(tc, trailers_need_no_window);
     tcase_add_test(tc, trailers_wait_for_what_is_queued);
+    tcase_add_loop_test(tc, cut_short_goes_ahead_of_what_is_queued, 0, 2);
+    tcase_add_test(tc, half_a_message_cannot_be_cut_short);
     tcase_add_test(tc, verbs_out_of_order_say_state);
     tcase_add_loop_test(tc, early_answer_stops_the_client_without_blame, 0, 2);
     tcase_add_loop_test(tc, reset_of_the_client_ends_its_stream_and_is_told, 0, 2);
