@@ -50,3 +50,7 @@ noinst_PROGRAMS += $(EMBEDDED)
 noinst_PROGRAMS += examples/tls_unary
 examples_tls_unary_SOURCES = examples/tls_unary.c
 examples_tls_unary_LDADD = liblull.la
+
+check_PROGRAMS += examples/logger
+examples_logger_SOURCES = examples/logger.c
+examples_logger_LDADD = liblull.la
