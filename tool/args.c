@@ -74,6 +74,14 @@ static int take_hex(struct args *args, const char *value, struct text_fault *fau
     return 0;
 }
 
+static int take_delimited(struct args *args, const char *value, struct text_fault *fault)
+{
+    (void)value;
+    (void)fault;
+    args->is_delimited = true;
+    return 0;
+}
+
 static int take_verbose(struct args *args, const char *value, struct text_fault *fault)
 {
     (void)value;
@@ -110,6 +118,11 @@ static int take_authority(struct args *args, const char *value, struct text_faul
 static int take_deadline(struct args *args, const char *value, struct text_fault *fault)
 {
     return tool_options_duration(value, &args->timeout_ns, fault);
+}
+
+static int take_read_timeout(struct args *args, const char *value, struct text_fault *fault)
+{
+    return tool_options_duration(value, &args->read_timeout_ns, fault);
 }
 
 static int take_max_message(struct args *args, const char *value, struct text_fault *fault)
@@ -203,6 +216,8 @@ static const struct option options[] = {
     {"--deadline", take_deadline, true, false},
     {"--key", take_key, true, false},
     {"--max-message", take_max_message, true, false},
+    {"--read-timeout", take_read_timeout, true, false},
+    {"--delimited", take_delimited, false, true},
     {"--hex", take_hex, false, true},
     {"--insecure", take_insecure, false, true},
     {"--plaintext", take_plaintext, false, true},

@@ -23,8 +23,10 @@ struct args {
     unsigned char *data;        /* the request of --data-hex, owned; NULL: standard input has it */
     size_t data_len;            /* bytes */
     int64_t timeout_ns;         /* LULL_NEVER: none */
+    int64_t read_timeout_ns;    /* 0: none */
     uint32_t max_message_bytes; /* either way; 0: the library's defaults */
     struct tool_tls tls;
+    bool is_delimited;
     bool is_hex;
     bool is_verbose;
     bool want_help;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `lull call`: one unary call, from the command line to an exit status.
+ * `lull call`: one call, from the command line to an exit status.
  *
  * Decides: in which order things are refused (command line, target, request, call), what goes to stdout and what to
  * stderr. Called by main.c. Uses public headers only: it is also the largest example.
@@ -14,7 +14,9 @@
 #include <lull/lull.h>
 
 #include "args.h"
+#include "ending.h"
 #include "io.h"
+#include "stream.h"
 #include "text.h"
 #include "timeline.h"
 
@@ -35,7 +37,7 @@ void tool_call_help(void)
     (void)fputs(
         "usage: lull call [options] TARGET /package.Service/Method\n"
         "\n"
-        "Makes one unary gRPC call. The request message is read from standard input, the\n"
+        "Makes one gRPC call. The request message is read from standard input, the\n"
         "response message is written to standard output, both as they are, without framing:\n"
         "\n"
         "  protoc --encode=pkg.Req api.proto <req.txt |\n"
@@ -55,6 +57,11 @@ void tool_call_help(void)
         "  --data-hex HEX      the request as hex digits, not from standard input;\n"
         "                      '' is the empty message\n"
         "  --hex               write the response as hex digits and a newline\n"
+        "  --delimited         any kind of method, streams too: each message, in and out, comes\n"
+        "                      behind its length as a varint (protobuf's writeDelimitedTo).\n"
+        "                      Requests are sent as they come, the end of standard input ends\n"
+        "                      them; responses are written as they come. With --data-hex there\n"
+        "                      is one request, with --hex each response is a line\n"
         "  -H, --header NAME:VALUE\n"
         "                      send metadata; may be repeated, order is kept. The name is sent\n"
         "                      in lower case. The value of a name that ends in -bin is given\n"
@@ -62,6 +69,7 @@ void tool_call_help(void)
         "  --deadline TIME     give up after TIME, connecting included: a whole number and\n"
         "                      ns, us, ms, s, m or h, such as 5s. Without it there is no\n"
         "                      deadline and a silent server is waited for without end\n"
+        "  --read-timeout TIME give up when the server is silent for TIME after the request\n"
         "  --wait-for-ready    keep trying to connect, do not fail with the first attempt;\n"
         "                      best with --deadline\n"
         "  --authority NAME    the :authority to send, when it is not the target's; with --tls\n"
@@ -78,62 +86,6 @@ void tool_call_help(void)
         stdout);
 }
 
-/*
- * The part of the record's line that says when the channel dials or asks again, which it will not: the tool ends. NULL: there is none.
- * It is the last of its kind, what is before it may quote a peer, and it goes up to the parenthesis that it is in, or, of a name, to
- * the times. *rest is what follows it.
- */
-static const char *next_attempt(const struct lull_failure *failure, const char **rest)
-{
-    static const char words[] = "; next ";
-    const bool is_name = failure->phase == LULL_PHASE_RESOLVING;
-    const char *found = NULL;
-    if (failure->phase != LULL_PHASE_BACKOFF && !is_name) {
-        return NULL;
-    }
-    for (const char *at = strstr(failure->line, words); at != NULL; at = strstr(at + 1, words)) {
-        found = at;
-    }
-    if (found == NULL) {
-        return NULL;
-    }
-    *rest = is_name ? strstr(found, " [") : strchr(found, ')');
-    if (*rest == NULL && is_name) {
-        *rest = found + strlen(found);
-    }
-    return *rest != NULL ? found : NULL;
-}
-
-/* The line for a call that failed: the server's own words when it spoke, else the record of what broke. */
-static void print_failure(const struct lull_status *status)
-{
-    const struct lull_failure *failure = status->failure;
-    const char *text = status->message;
-    size_t len = status->message_len;
-    if (failure != NULL && failure->reason != LULL_REASON_SERVER) {
-        text = failure->line;
-        len = strlen(text);
-    }
-    const char *name = lull_code_name((int)status->code);
-    size_t name_len = strlen(name);
-    (void)fputs("lull: ", stderr);
-    /* The record's line may name the code itself; once is enough. */
-    if (len < name_len || memcmp(text, name, name_len) != 0) {
-        (void)fputs(name, stderr);
-        (void)fputs(len == 0 ? "" : ": ", stderr);
-    }
-    const char *rest = NULL;
-    const char *next =
-        failure != NULL && text == failure->line ? next_attempt(failure, &rest) : NULL;
-    if (next == NULL) {
-        tool_text_put(stderr, text, len);
-    } else {
-        tool_text_put(stderr, text, (size_t)(next - text));
-        tool_text_put(stderr, rest, strlen(rest));
-    }
-    (void)fputc('\n', stderr);
-}
-
 static void on_done(struct lull_call *call, const struct lull_unary_result *result, void *ctx)
 {
     struct run *run = ctx;
@@ -148,7 +100,7 @@ static void on_done(struct lull_call *call, const struct lull_unary_result *resu
     if (result->status.code == LULL_CODE_OK) {
         run->response = lull_slice_ref(result->message);
     } else {
-        print_failure(&result->status);
+        tool_ending_print(&result->status);
     }
     run->exit_status = (int)result->status.code;
     run->is_over = true;
@@ -196,6 +148,18 @@ static int open_channel(struct run *run)
     return 0;
 }
 
+/* The request is larger than the limit. Returns the exit status. */
+static int refuse_request(size_t max)
+{
+    struct text_fault fault;
+    (void)tool_text_fault_set(&fault,
+                              "RESOURCE_EXHAUSTED: the request is larger than the %zu bytes that a "
+                              "message may have; nothing was sent",
+                              max);
+    tool_text_complain(fault.text);
+    return LULL_CODE_RESOURCE_EXHAUSTED;
+}
+
 /* Puts the request message together. Returns 0, or an exit status after a line. */
 static int take_request(struct run *run)
 {
@@ -216,13 +180,7 @@ static int take_request(struct run *run)
         }
     }
     if (run->args.data_len > max) {
-        (void)tool_text_fault_set(
-            &fault,
-            "RESOURCE_EXHAUSTED: the request is larger than the %zu bytes that a "
-            "message may have; nothing was sent",
-            max);
-        tool_text_complain(fault.text);
-        return LULL_CODE_RESOURCE_EXHAUSTED;
+        return refuse_request(max);
     }
     /* Ours until the call is over: no copy is needed. */
     run->request = lull_slice_static(run->args.data, run->args.data_len);
@@ -237,12 +195,10 @@ static int make_call(struct run *run)
     options.metadata.items = run->args.headers;
     options.metadata.count = run->args.header_count;
     options.timeout_ns = run->args.timeout_ns;
+    options.read_timeout_ns = run->args.read_timeout_ns;
     options.wait_for_ready = run->args.wait_for_ready;
     if (run->args.is_verbose) {
-        (void)fputs("> ", stderr);
-        tool_text_put(stderr, run->args.method, strlen(run->args.method));
-        (void)fprintf(stderr, " (%zu bytes)\n", run->args.data_len);
-        tool_timeline_metadata('>', &options.metadata);
+        tool_timeline_request(run->args.method, (int64_t)run->args.data_len, &options.metadata);
     }
     struct lull_error error;
     memset(&error, 0, sizeof(error));
@@ -261,12 +217,26 @@ static int make_call(struct run *run)
     return run->exit_status;
 }
 
+/* --delimited: messages one by one. Returns the exit status. */
+static int run_stream(struct run *run)
+{
+    size_t max = lull_channel_effective_options(run->channel)->max_send_message_bytes;
+    if (run->args.data_len > max) {
+        return refuse_request(max);
+    }
+    tool_timeline_start(&run->timeline, lull_clock_now(lull_clock_system()));
+    return tool_stream_call(run->loop, run->channel, &run->args);
+}
+
 /* The steps of the command, each of which may end it. */
 static int run_steps(struct run *run)
 {
     int status = open_channel(run);
     if (status != 0) {
         return status;
+    }
+    if (run->args.is_delimited) {
+        return run_stream(run);
     }
     status = take_request(run);
     if (status != 0) {

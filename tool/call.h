@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `lull call`: one unary call, from the command line to an exit status.
+ * `lull call`: one call, from the command line to an exit status.
  */
 #ifndef LULL_TOOL_CALL_H
 #define LULL_TOOL_CALL_H

@@ -23,7 +23,7 @@ static void print_help(void)
     (void)fputs(
         "usage: lull COMMAND ...\n"
         "\n"
-        "  lull call [options] TARGET /package.Service/Method   make one unary gRPC call\n"
+        "  lull call [options] TARGET /package.Service/Method   make one gRPC call\n"
         "  lull serve [options]                                 serve calls, to try clients on\n"
         "  lull watch [options] TARGET                          show a channel's life as it "
         "happens\n"

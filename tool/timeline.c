@@ -75,6 +75,17 @@ void tool_timeline_metadata(char mark, const struct lull_metadata *metadata)
     }
 }
 
+void tool_timeline_request(const char *method, int64_t bytes, const struct lull_metadata *metadata)
+{
+    (void)fputs("> ", stderr);
+    tool_text_put(stderr, method, strlen(method));
+    if (bytes >= 0) {
+        (void)fprintf(stderr, " (%lld bytes)", (long long)bytes);
+    }
+    (void)fputc('\n', stderr);
+    tool_timeline_metadata('>', metadata);
+}
+
 void tool_timeline_failure(const struct lull_failure *failure)
 {
     (void)fprintf(stderr,

@@ -20,6 +20,9 @@ void tool_timeline_start(struct timeline *timeline, struct lull_instant now);
 /* The trace hook; ctx is the timeline. */
 void tool_timeline_event(void *ctx, const struct lull_event *event);
 
+/* What is asked for: the method, the request's bytes (negative: there may be many messages), the metadata. */
+void tool_timeline_request(const char *method, int64_t bytes, const struct lull_metadata *metadata);
+
 /* One line a pair: mark ('>' sent, '<' received), name, value; base64 for "-bin" names. */
 void tool_timeline_metadata(char mark, const struct lull_metadata *metadata);
 

@@ -23,7 +23,7 @@
 struct run {
     struct tool_texts words;
     struct tool_tls tls;
-    struct tool_texts cacert, authority;
+    struct tool_texts cacert, cert, key, authority;
     bool want_help, is_reconnecting;
     int64_t ping_ns;
     int64_t for_ns;
@@ -57,6 +57,9 @@ void tool_watch_help(void)
         "  --tls               TLS, or\n"
         "  --plaintext         no TLS; one of the two is needed\n"
         "  --cacert FILE       believe the roots in this PEM file, and not the system's\n"
+        "  --cert FILE, --key FILE\n"
+        "                      the certificate (with its chain) to show, and its key\n"
+        "  --insecure          believe any certificate: for tests, as nothing is secret then\n"
         "  --authority NAME    the name that the server must prove, when it is not the target's\n"
         "  --ping TIME         PING every TIME (5s); 0s: not at all. Many servers end the\n"
         "                      connection of a client that pings more often than once in 5m\n"
@@ -198,6 +201,9 @@ static int parse(struct run *run, int argc, char **argv, struct text_fault *faul
         {"--plaintext", TOOL_OPTION_FLAG, &run->tls.is_plaintext},
         {"--tls", TOOL_OPTION_FLAG, &run->tls.is_tls},
         {"--cacert", TOOL_OPTION_TEXTS, &run->cacert},
+        {"--cert", TOOL_OPTION_TEXTS, &run->cert},
+        {"--key", TOOL_OPTION_TEXTS, &run->key},
+        {"--insecure", TOOL_OPTION_FLAG, &run->tls.is_insecure},
         {"--authority", TOOL_OPTION_TEXTS, &run->authority},
         {"--ping", TOOL_OPTION_DURATION, &run->ping_ns},
         {"--idle", TOOL_OPTION_DURATION, &o->idle_timeout_ns},
@@ -220,6 +226,8 @@ static int parse(struct run *run, int argc, char **argv, struct text_fault *faul
         return tool_text_fault_set(fault, "the target is missing (see 'lull help watch')");
     }
     run->tls.cacert = tool_texts_last(&run->cacert);
+    run->tls.cert = tool_texts_last(&run->cert);
+    run->tls.key = tool_texts_last(&run->key);
     o->authority = tool_texts_last(&run->authority);
     if (tool_tls_check_client(&run->tls, "watch", fault) != 0) {
         return -1;

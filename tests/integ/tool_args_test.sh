@@ -42,7 +42,7 @@ has "help names the commands" "$status $said $(cat "$work/out")" "0  usage: lull
 run help call
 cp "$work/out" "$work/help"
 has "help call names the options" "$status $(cat "$work/help")" "0 usage: lull call" --data-hex --hex -H --deadline \
-    --plaintext --authority --wait-for-ready -v --max-message base64 "exit status"
+    --plaintext --authority --delimited --read-timeout --wait-for-ready -v --max-message base64 "exit status"
 run call --help
 holds "call --help is the same" cmp "$work/help" "$work/out"
 run --version
@@ -71,6 +71,9 @@ refuses "an unknown option" "unknown option '--dead-line' (see 'lull help call')
 refuses "an unknown letter" "unknown option '-x' (see 'lull help call')" call --plaintext -x $target $method
 refuses "an option without its value" "--deadline needs a value" call --plaintext $target $method --deadline
 refuses "a value for an option that takes none" "--plaintext takes no value" call --plaintext=yes $target $method
+refuses "a value for --delimited" "--delimited takes no value" call --plaintext --delimited=1 $target $method
+refuses "a read timeout that is none" "--read-timeout 'x': not a duration: a whole number and ns, us, ms, s, m or h" \
+    call --plaintext --read-timeout x $target $method
 refuses "the same option twice" "--deadline is given twice" \
     call --plaintext --deadline 5s --deadline 6s $target $method
 refuses "the same data twice" "--data-hex is given twice" call --plaintext --data-hex 00 --data-hex=00 $target $method

@@ -61,7 +61,7 @@ has "SSLKEYLOGFILE gets the secrets" "$(cat "$work/keys")" CLIENT_HANDSHAKE_TRAF
 unset SSLKEYLOGFILE
 
 run_watch() {
-    timeout -k 5 60 "$lull" watch --tls --cacert "$certs/ca.pem" --ping 50ms --for 300ms "localhost:$port" 2>&1
+    timeout -k 5 60 "$lull" watch --tls --cacert "$certs/ca.pem" --ping 50ms --for 300ms "$@" "localhost:$port" 2>&1
 }
 has "a watch over TLS" "$(run_watch)" READY ping
 
@@ -73,6 +73,8 @@ tls --cacert "$certs/ca.pem" "localhost:$port"
 has "a client that shows nothing" "$status $said" "14 " "the peer sent alert 116"
 tls --cacert "$certs/ca.pem" --cert "$certs/client.pem" --key "$certs/client.key" "localhost:$port"
 is "one that shows a certificate" "0 hi" "$status $(cat "$work/out")$said"
+has "a watch that shows one" "$(run_watch --cert "$certs/client.pem" --key "$certs/client.key")" READY
+has "and one that shows nothing" "$(run_watch)" "the peer sent alert 116"
 tls --cacert "$certs/ca.pem" --cert "$certs/client.pem" --key "$certs/leaf.key" "localhost:$port"
 has "a key of another certificate" "$status $said" "64 " "does not match the certificate /CN=client"
 
