@@ -19,3 +19,7 @@ lull_SOURCES = \
 	tool/watch.c tool/watch.h
 lull_CPPFLAGS = -I$(top_srcdir)/include
 lull_LDADD = liblull.la
+
+dist_man1_MANS = tool/lull.1
+bashcompdir = $(datadir)/bash-completion/completions
+dist_bashcomp_DATA = tool/completion/lull

@@ -74,6 +74,7 @@ kinds() {
 }
 
 # ---- as it comes
+# shellcheck disable=SC2317 # wait_until calls it
 is_size() {
     [ "$(wc -c <"$1")" -eq "$2" ]
 }
