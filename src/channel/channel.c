@@ -16,6 +16,7 @@
 #include "channel/channel_resolve.h"
 #include "channel/options.h"
 #include "exec/executor.h"
+#include "exec/lane.h"
 #include "lull/credentials.h"
 #include "loop/loop.h"
 #include "lull/version.h"
@@ -66,6 +67,7 @@ static void free_if_gone(struct lull_channel *channel)
         return;
     }
     channel->is_dying = true;
+    lanes_disarm_empty(executor_lanes(channel->executor));
     if (executor_is_in_turn(channel->executor)) {
         executor_post_dead(channel->executor, &channel->dead);
     } else {
@@ -165,7 +167,9 @@ static bool is_wanted(struct subchannel *subchannel)
 
 static void on_connection_gone(struct subchannel *subchannel)
 {
-    free_if_gone(channel_of(subchannel));
+    struct lull_channel *channel = channel_of(subchannel);
+    channel_idle_on_connection_gone(channel);
+    free_if_gone(channel);
 }
 
 static const struct subchannel_ops subchannel_ops = {
@@ -457,6 +461,7 @@ void channel_close(struct lull_channel *channel)
     channel_idle_stop(channel);
     channel_resolve_stop(channel);
     subchannel_close(&channel->subchannel);
+    lanes_disarm_empty(executor_lanes(channel->executor)); /* RULINGS 3: hard */
 }
 
 void channel_end(struct lull_channel *channel)

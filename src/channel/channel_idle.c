@@ -14,6 +14,7 @@
 #include "channel/channel.h"
 #include "channel/channel_resolve.h"
 #include "exec/executor.h"
+#include "exec/lane.h"
 
 #define WHY_BYTES 80
 
@@ -30,13 +31,38 @@ static void run_trim(struct lull_task *task, struct lull_executor *executor)
     channel_release(channel);
 }
 
+/* Behind what this turn frees, which is trimmed with the rest. */
 static void trim_later(struct lull_channel *channel)
 {
-    if (!channel->is_trim_held) {
+    if (channel->is_trim_held) {
+        (void)lull_executor_unpost(channel->executor, &channel->trim);
+    } else {
         channel->is_trim_held = true;
         channel_hold(channel);
-        executor_post_dead(channel->executor, &channel->trim);
     }
+    executor_post_dead(channel->executor, &channel->trim);
+}
+
+/* What a channel in idle mode does not hold: timers that are only left to die, and memory for the next call. */
+static void give_back(struct lull_channel *channel)
+{
+    lanes_disarm_empty(executor_lanes(channel->executor));
+    trim_later(channel);
+}
+
+/* A call or a connection that outlived the entering of idle mode is over. */
+static void give_back_if_last(struct lull_channel *channel)
+{
+    if (!channel_is_closed(channel) && lull_idle_is_idle(&channel->idle) &&
+        lull_idle_calls(&channel->idle) == 0) {
+        give_back(channel);
+    }
+}
+
+/* A call waits, and is counted: its end sets the timer. */
+static void wake_up(struct lull_channel *channel)
+{
+    (void)lull_idle_on_woken(&channel->idle, lull_executor_now(channel->executor));
 }
 
 /* `idle` has entered idle mode; what that means for the rest. */
@@ -47,12 +73,12 @@ static void fall_idle(struct lull_channel *channel, const char *why)
     channel_set_state(channel, LULL_STATE_IDLE, why);
     subchannel_fall_idle(&channel->subchannel, why);
     channel_resolve_fall_idle(channel);
-    trim_later(channel);
+    give_back(channel);
     if (channel->waiting_calls == 0) {
         return;
     }
     /* An order from outside, and calls that wait: out again at once. Those whose start is still on its way dial when it comes. */
-    (void)lull_idle_on_woken(&channel->idle, lull_executor_now(channel->executor));
+    wake_up(channel);
     if (!list_is_empty(&channel->queue)) {
         channel_resolve_connect(channel);
     }
@@ -96,9 +122,24 @@ void channel_idle_on_call_started(struct lull_channel *channel)
 void channel_idle_on_call_ended(struct lull_channel *channel, struct lull_instant ended_at)
 {
     struct lull_idle_step step = lull_idle_on_call_ended(&channel->idle, ended_at);
-    if (!channel_is_closed(channel)) {
-        lull_rescheduler_set(&channel->idle_wake, step.next_at);
+    if (channel_is_closed(channel)) {
+        return;
     }
+    lull_rescheduler_set(&channel->idle_wake, step.next_at);
+    if (step.next_at.ns == LULL_NEVER) {
+        give_back_if_last(channel);
+    }
+}
+
+void channel_idle_on_call_waits(struct lull_channel *channel)
+{
+    wake_up(channel);
+    channel_resolve_connect(channel);
+}
+
+void channel_idle_on_connection_gone(struct lull_channel *channel)
+{
+    give_back_if_last(channel);
 }
 
 void channel_idle_on_connect_asked(struct lull_channel *channel)

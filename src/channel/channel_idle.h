@@ -31,6 +31,16 @@ void channel_idle_on_call_started(struct lull_channel *channel);
  */
 void channel_idle_on_call_ended(struct lull_channel *channel, struct lull_instant ended_at);
 
+/*
+ * A call waits for a stream and no connection has one: a connection is made if none is or is on its way. Most calls woke the channel
+ * when they were created; one that outlived the entering of idle mode and comes back from its connection wakes it here. In
+ * context, without nghttp2 on the stack.
+ */
+void channel_idle_on_call_waits(struct lull_channel *channel);
+
+/* A connection is gone, for whatever reason. In context. */
+void channel_idle_on_connection_gone(struct lull_channel *channel);
+
 /* Somebody wants a connection without a call. In context. */
 void channel_idle_on_connect_asked(struct lull_channel *channel);
 

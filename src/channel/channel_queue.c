@@ -9,6 +9,7 @@
 #include "channel/call.h"
 #include "channel/call_stream.h"
 #include "channel/channel.h"
+#include "channel/channel_idle.h"
 #include "channel/channel_resolve.h"
 #include "exec/executor.h"
 
@@ -175,7 +176,7 @@ static void run_pump(struct lull_task *task, struct lull_executor *executor)
     if (!channel_is_closed(channel)) {
         open_streams(channel);
         if (!list_is_empty(&channel->queue)) {
-            channel_resolve_connect(channel);
+            channel_idle_on_call_waits(channel);
         }
     }
     channel_release(channel);

@@ -2,9 +2,8 @@
 /*
  * The addresses of a channel: at hand from its birth, or asked for by name.
  *
- * Decides: when a name is asked for, and what an answer means for the channel. Called by channel.c, channel_idle.c and
- * channel_queue.c, which come here to connect. Must not know DNS (net/resolver.h) or how addresses are dialled (subchannel.h). In
- * context.
+ * Decides: when a name is asked for, and what an answer means for the channel. Called by channel.c, channel_queue.c and
+ * channel_idle.c. Must not know DNS (net/resolver.h) or how addresses are dialled (subchannel.h). In context.
  *
  * A name is asked for when a connection is first needed and none of its addresses is known; again when a connection was lost or all
  * addresses have failed, not within 30 s of the query that gave the last good answer; and first of all after idle mode, with the

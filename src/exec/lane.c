@@ -206,6 +206,15 @@ static void free_lane(struct lanes *lanes, struct lane *lane)
     mem_release(lanes->executor->allocator, lane);
 }
 
+void lanes_disarm_empty(struct lanes *lanes)
+{
+    for (uint32_t i = 0; i < lanes->count; i++) {
+        if (list_is_empty(&lanes->all[i]->entries)) {
+            lull_rescheduler_disarm(&lanes->all[i]->first_due);
+        }
+    }
+}
+
 void lanes_trim(struct lanes *lanes)
 {
     uint32_t kept = 0;

@@ -59,6 +59,9 @@ void lanes_init(struct lanes *lanes, struct lull_executor *executor);
 /* Frees the lanes. All entries have left (asserted). */
 void lanes_fini(struct lanes *lanes);
 
+/* Disarms the empty lanes, whose timers were left to die quietly: what sleeps or is over holds none. In context. */
+void lanes_disarm_empty(struct lanes *lanes);
+
 /* Frees those lanes that are empty, and their timers: a channel that goes idle holds none. */
 void lanes_trim(struct lanes *lanes);
 

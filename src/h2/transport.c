@@ -41,8 +41,8 @@ static void report(struct lull_task *task, struct lull_executor *executor)
     if (t->is_lost && !t->is_told) {
         ping_tell(t);
         t->is_told = true;
+        executor_post_dead(executor, &t->dead); /* before what the owner queues there: it may trim what the session leaves */
         t->ops->on_closed(t, &t->end);
-        executor_post_dead(executor, &t->dead);
     }
 }
 

@@ -13,6 +13,7 @@
 #include "base/random.h"
 #include "base/rc.h"
 #include "exec/executor.h"
+#include "exec/lane.h"
 #include "lull/clock.h"
 #include "lull/credentials.h"
 #include "net/endpoint.h"
@@ -259,7 +260,11 @@ void server_on_conn_gone(struct lull_server *server)
     {
         listener_on_room(LIST_ENTRY(node, struct listener, in_listeners));
     }
-    if (server->is_shut_down && !server->is_closed && list_is_empty(&server->conns)) {
+    if (!list_is_empty(&server->conns)) {
+        return;
+    }
+    lanes_disarm_empty(executor_lanes(server->executor)); /* of the calls that there were */
+    if (server->is_shut_down && !server->is_closed) {
         lull_executor_post(server->executor, &server->drained_task);
     }
 }

@@ -254,6 +254,69 @@ START_TEST(race_enter_idle_and_a_running_call_the_end_first)
 }
 END_TEST
 
+static void say_goaway(struct peer *peer)
+{
+    peer_goaway(peer, 0, 0, "");
+}
+
+static void say_refused(struct peer *peer)
+{
+    peer_rst(peer, 1, 7);
+}
+
+/* scenarios 77, 90; RULINGS 3, 4: a running call that its connection sends back unprocessed waits again, and wakes the channel */
+START_TEST(race_enter_idle_and_a_running_call_that_comes_back)
+{
+    static void (*const ways[])(struct peer *) = {say_goaway, say_refused};
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+        begin(RIG_ACCEPT, 0);
+        rig.on_request = rig_stay_silent;
+        start_call();
+        rig_settle(&rig);
+        enter_idle();
+        rig_advance_to(&rig, LULL_SECOND);
+        ck_assert(is_in_idle_mode());
+        rig.on_request = rig_answer_hello;
+        ways[i](rig_peer(&rig, 0));
+        rig_settle(&rig);
+        rig_expect(&call, LULL_CODE_OK, LULL_SECOND);
+        ck_assert_uint_eq(rig.attempt_count, 2);
+        ck_assert_int_eq(state(), LULL_STATE_READY);
+        expect_awake_until(LULL_SECOND + I_NS);
+        rig_advance_to(&rig, LULL_SECOND + I_NS);
+        expect_asleep(2);
+        rig_fini(&rig);
+    }
+}
+END_TEST
+
+/* The same, and it is cancelled before there is a connection: the channel is awake, and falls idle as after any call. */
+START_TEST(race_enter_idle_and_a_call_that_comes_back_and_is_cancelled)
+{
+    begin(RIG_ACCEPT, 0);
+    rig_step(&rig, (struct rig_step){.what = RIG_HANG});
+    rig.on_request = rig_stay_silent;
+    start_call();
+    rig_settle(&rig);
+    enter_idle();
+    rig_advance_to(&rig, LULL_SECOND);
+    say_goaway(rig_peer(&rig, 0));
+    rig_settle(&rig);
+    ck_assert_int_eq(state(), LULL_STATE_CONNECTING);
+    ck_assert(!is_in_idle_mode());
+    lull_call_cancel(call.handle);
+    rig_settle(&rig);
+    rig_expect(&call, LULL_CODE_CANCELLED, LULL_SECOND);
+    ck_assert_int_eq(lull_rescheduler_run_at(&rig.channel->idle_wake).ns - rig.origin_ns,
+                     LULL_SECOND + I_NS);
+    rig_advance_to(&rig, LULL_SECOND + I_NS);
+    ck_assert(is_in_idle_mode());
+    ck_assert_int_eq(state(), LULL_STATE_IDLE);
+    ck_assert_uint_eq(rig_counters(&rig).timers_armed, 0);
+    rig_fini(&rig);
+}
+END_TEST
+
 /* A call on the old connection and a new one that wakes the channel: no edge is needed (2.4, the remark on D). */
 START_TEST(a_new_call_wakes_while_an_old_one_drains)
 {
@@ -338,6 +401,8 @@ static Suite *channel_idle_race_suite(void)
     tcase_add_test(tcase, race_enter_idle_and_a_call_queued_behind_the_limit);
     tcase_add_test(tcase, race_enter_idle_and_a_running_call_the_order_first);
     tcase_add_test(tcase, race_enter_idle_and_a_running_call_the_end_first);
+    tcase_add_test(tcase, race_enter_idle_and_a_running_call_that_comes_back);
+    tcase_add_test(tcase, race_enter_idle_and_a_call_that_comes_back_and_is_cancelled);
     tcase_add_test(tcase, a_new_call_wakes_while_an_old_one_drains);
     tcase_add_test(tcase, many_calls_at_once_wake_it_once);
     tcase_add_test(tcase, a_callback_may_enter_idle);

@@ -32,6 +32,7 @@ check_PROGRAMS += \
 	tests/unit/channel/channel_queue_test \
 	tests/unit/channel/channel_resolve_idle_test \
 	tests/unit/channel/channel_resolve_test \
+	tests/unit/channel/channel_rest_test \
 	tests/unit/channel/channel_stats_test \
 	tests/unit/channel/channel_test \
 	tests/unit/channel/channel_watch_test \
@@ -68,6 +69,7 @@ tests_unit_channel_channel_idle_race_test_SOURCES = tests/unit/channel/channel_i
 tests_unit_channel_channel_idle_test_SOURCES = tests/unit/channel/channel_idle_test.c $(CHANNEL_RIG)
 tests_unit_channel_channel_ping_test_SOURCES = tests/unit/channel/channel_ping_test.c $(CHANNEL_RIG)
 tests_unit_channel_channel_queue_test_SOURCES = tests/unit/channel/channel_queue_test.c $(CHANNEL_RIG)
+tests_unit_channel_channel_rest_test_SOURCES = tests/unit/channel/channel_rest_test.c $(CHANNEL_RIG)
 tests_unit_channel_channel_stats_test_SOURCES = tests/unit/channel/channel_stats_test.c $(CHANNEL_RIG)
 tests_unit_channel_channel_test_SOURCES = tests/unit/channel/channel_test.c $(CHANNEL_RIG)
 tests_unit_channel_channel_watch_test_SOURCES = tests/unit/channel/channel_watch_test.c $(CHANNEL_RIG)

@@ -384,6 +384,44 @@ START_TEST(max_idle_makes_the_channel_idle_and_the_next_call_dials)
 }
 END_TEST
 
+/* ---- what it leaves on its executor */
+
+static struct lull_counters server_counters(void)
+{
+    struct lull_counters counters = {.size = sizeof(counters)};
+    lull_executor_counters(rig.sim.peers, &counters);
+    return counters;
+}
+
+/* scenario 92 for a server; RULINGS 3: the deadlines of calls that are over leave no timer behind the last connection */
+START_TEST(without_connections_no_timer_of_a_deadline_is_left)
+{
+    static struct unary unary;
+    for (int row = 0; row < 4; row++) {
+        bool is_live = (row & 1) != 0;
+        memset(&unary, 0, sizeof(unary));
+        rig_start(&rig, is_live ? APP_HOLDS : APP_ECHOES);
+        unary_start(&unary, &rig, RIG_METHOD, "x", 3600 * LULL_SECOND);
+        rig_settle(&rig);
+        ck_assert_uint_eq(unary.done, is_live ? 0 : 1);
+        ck_assert_uint_ge(server_counters().timers_armed, 1);
+        if ((row & 2) != 0) {
+            lull_server_close(rig.server);
+        } else {
+            lull_channel_close(rig.channel);
+        }
+        rig_settle(&rig);
+        ck_assert_uint_eq(unary.done, 1);
+        ck_assert_uint_eq(rig_stats(&rig).connections, 0);
+        ck_assert_uint_eq(server_counters().timers_armed, 0);
+        uint64_t fires = server_counters().timer_fires;
+        rig_advance(&rig, 7200 * LULL_SECOND);
+        ck_assert_uint_eq(server_counters().timer_fires, fires);
+        rig_fini(&rig);
+    }
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("server/server");
@@ -406,6 +444,7 @@ static Suite *suite(void)
     tcase_add_test(t, connections_that_age_fail_no_call);
     tcase_add_test(t, calls_under_way_outlive_the_drain);
     tcase_add_test(t, max_idle_makes_the_channel_idle_and_the_next_call_dials);
+    tcase_add_test(t, without_connections_no_timer_of_a_deadline_is_left);
     suite_add_tcase(s, t);
     return s;
 }
