@@ -51,7 +51,7 @@ struct lull_server_options {
     int64_t keepalive_timeout_ns; /**< silence after a PING that means a dead client; default 20 s;
                                      floor 10 ms; LULL_NEVER: never judged */
     int64_t permit_keepalive_time_ns; /**< clients may PING once in so long; default 5 min; at most
-                                         2 h. PINGs above it are strikes, and the strike after
+                                         2 h; negative is 0: as often as they like. PINGs above it are strikes, and the strike after
                                          max_ping_strikes ends the connection: GOAWAY
                                          ENHANCE_YOUR_CALM "too_many_pings" (gRFC A8). What the
                                          server sends forgives all of them */

@@ -3,7 +3,8 @@
  * Defaults, clamps and refusals of a server's options. See server_options.h and lull/server.h.
  *
  * What is only unwise is clamped and can be read back; what cannot be meant (a negative duration) is refused, so that a zeroed or
- * damaged struct does not make a server.
+ * damaged struct does not make a server. One negative duration can be meant: what a client must wait between two PINGs, less than
+ * nothing, is nothing, as gRPC's servers read it.
  */
 #include "server/server_options.h"
 
@@ -45,11 +46,15 @@ struct duration {
     const char *name;
     int64_t *value;
     int64_t floor_ns;
-    bool is_switch; /* 0 is as good as LULL_NEVER */
+    bool is_switch;         /* 0 is as good as LULL_NEVER */
+    bool is_zero_if_negative; /* else negative is refused */
 };
 
 static int resolve_duration(const struct duration *d, struct lull_error *error)
 {
+    if (*d->value < 0 && d->is_zero_if_negative) {
+        *d->value = 0;
+    }
     if (*d->value < 0) {
         return rc_fail(error, LULL_RC_INVALID, "option %s is negative", d->name);
     }
@@ -67,15 +72,15 @@ static int resolve_times(struct lull_server_options *out, struct lull_error *err
     const bool is_short = out->allow_short_timers;
     const struct duration durations[] = {
         {"keepalive_time_ns", &out->keepalive_time_ns, is_short ? 1 : LULL_KEEPALIVE_TIME_MIN_NS,
-         true},
+         true, false},
         {"keepalive_timeout_ns", &out->keepalive_timeout_ns,
-         is_short ? 1 : LULL_KEEPALIVE_TIMEOUT_MIN_NS, false},
-        {"permit_keepalive_time_ns", &out->permit_keepalive_time_ns, 0, false},
+         is_short ? 1 : LULL_KEEPALIVE_TIMEOUT_MIN_NS, false, false},
+        {"permit_keepalive_time_ns", &out->permit_keepalive_time_ns, 0, false, true},
         {"max_connection_idle_ns", &out->max_connection_idle_ns, is_short ? 1 : CONN_AGE_MIN_NS,
-         true},
+         true, false},
         {"max_connection_age_ns", &out->max_connection_age_ns, is_short ? 1 : CONN_AGE_MIN_NS,
-         true},
-        {"max_connection_age_grace_ns", &out->max_connection_age_grace_ns, 0, false},
+         true, false},
+        {"max_connection_age_grace_ns", &out->max_connection_age_grace_ns, 0, false, false},
     };
     for (size_t i = 0; i < sizeof(durations) / sizeof(durations[0]); i++) {
         int rc = resolve_duration(&durations[i], error);

@@ -178,6 +178,18 @@ START_TEST(no_strikes_is_any_number)
 }
 END_TEST
 
+/* scenario 69: less than nothing is nothing */
+START_TEST(a_negative_interval_is_none)
+{
+    start_police(-1000, true, APP_HOLDS);
+    ck_assert_int_eq(lull_server_effective_options(rig.server)->permit_keepalive_time_ns, 0);
+    ping_at_once(40);
+    expect_alive(40);
+    ck_assert_uint_eq(rig_stats(&rig).ping_strikes, 0);
+    stop();
+}
+END_TEST
+
 START_TEST(acks_are_no_pings)
 {
     start_police(300 * LULL_SECOND, false, APP_HOLDS);
@@ -405,3 +417,4 @@ static Suite *suite(void)
 }
 
 LULL_TEST_MAIN("server/server_age", suite)
+    tcase_add_test(t, a_negative_interval_is_none);

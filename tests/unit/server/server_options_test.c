@@ -107,18 +107,31 @@ END_TEST
 START_TEST(negative_durations_are_refused_by_name)
 {
     int64_t *const values[] = {
-        &given.keepalive_time_ns,        &given.keepalive_timeout_ns,
-        &given.permit_keepalive_time_ns, &given.max_connection_idle_ns,
-        &given.max_connection_age_ns,    &given.max_connection_age_grace_ns,
+        &given.keepalive_time_ns,     &given.keepalive_timeout_ns,
+        &given.max_connection_idle_ns, &given.max_connection_age_ns,
+        &given.max_connection_age_grace_ns,
     };
     static const char *const names[] = {
-        "keepalive_time_ns",      "keepalive_timeout_ns",  "permit_keepalive_time_ns",
+        "keepalive_time_ns",      "keepalive_timeout_ns",
         "max_connection_idle_ns", "max_connection_age_ns", "max_connection_age_grace_ns",
     };
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         lull_server_options_init(&given);
         *values[i] = -1;
         refuse(names[i]);
+    }
+}
+END_TEST
+
+/* scenario 69: the one duration for which less than nothing is nothing */
+START_TEST(a_negative_permitted_interval_is_zero)
+{
+    static const int64_t values[] = {-1, -1000, INT64_MIN};
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+        lull_server_options_init(&given);
+        given.permit_keepalive_time_ns = values[i];
+        resolve();
+        ck_assert_int_eq(out.permit_keepalive_time_ns, 0);
     }
 }
 END_TEST
@@ -146,6 +159,7 @@ static Suite *suite(void)
     tcase_add_test(t, zero_switches_off_what_can_be_switched_off);
     tcase_add_test(t, sizes_have_floors_and_a_ceiling);
     tcase_add_test(t, negative_durations_are_refused_by_name);
+    tcase_add_test(t, a_negative_permitted_interval_is_zero);
     tcase_add_test(t, a_struct_that_nobody_filled_is_refused);
     suite_add_tcase(s, t);
     return s;
