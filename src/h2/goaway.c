@@ -11,7 +11,7 @@
 #include "h2/inner.h"
 
 #define FRAME_HEAD_BYTES 9
-#define FIXED_BYTES      8
+#define FIXED_BYTES      (GOAWAY_FIXED_BYTES - FRAME_HEAD_BYTES)
 #define WHY_BYTES        128
 
 void goaway_on_received(struct h2_transport *t, int32_t last_stream_id, uint32_t code,
@@ -68,10 +68,8 @@ int goaway_start(struct h2_transport *t, const char *why)
     strbuf_init(&sb, goaway->why, sizeof(goaway->why));
     strbuf_add(&sb, why);
     h2_ping_init(&goaway->notice, on_notice_seen);
-    if (nghttp2_submit_shutdown_notice(t->session.nghttp2) != 0) {
-        return LULL_RC_NOMEM;
-    }
     goaway->stage = GOAWAY_NOTICED;
+    goaway->is_notice_due = true;
     executor_post_flush(t->executor, &t->flush);
     /* Without its PING the notice is of little use. */
     return ping_for_drain(t, &goaway->notice) == LULL_OK ? LULL_OK : goaway_finish(t);
@@ -95,32 +93,45 @@ int goaway_finish(struct h2_transport *t)
     return LULL_OK;
 }
 
-void goaway_on_sent(struct h2_transport *t, int32_t last_stream_id)
+void goaway_on_sent(struct h2_transport *t)
 {
-    t->is_draining = t->is_draining || last_stream_id != INT32_MAX;
+    t->is_draining = true;
 }
 
-/* ---- the last write */
+/* ---- frames by hand */
 
-/* By hand and not through nghttp2, which would first have us send what it has queued. A server opens no streams. */
-void goaway_write(struct h2_transport *t, uint32_t code, const char *why)
+/* Into at least FRAME_HEAD_BYTES + FIXED_BYTES + why_max bytes; how many it took. `why` is cut. */
+static size_t put_frame(uint8_t *frame, uint32_t last_stream_id, uint32_t code, const char *why,
+                        size_t why_max)
 {
-    uint8_t frame[FRAME_HEAD_BYTES + FIXED_BYTES + WHY_BYTES];
     size_t why_len = strlen(why);
-    size_t payload;
-    why_len = why_len < WHY_BYTES ? why_len : WHY_BYTES;
-    payload = FIXED_BYTES + why_len;
-    memset(frame, 0, FRAME_HEAD_BYTES + FIXED_BYTES);
+    why_len = why_len < why_max ? why_len : why_max;
+    const size_t payload = FIXED_BYTES + why_len;
+    memset(frame, 0, FRAME_HEAD_BYTES);
     frame[1] = (uint8_t)(payload >> 8);
     frame[2] = (uint8_t)payload;
     frame[3] = NGHTTP2_GOAWAY;
-    if (transport_is_server(t)) {
-        put32(frame + FRAME_HEAD_BYTES,
-              (uint32_t)nghttp2_session_get_last_proc_stream_id(t->session.nghttp2));
-    }
+    put32(frame + FRAME_HEAD_BYTES, last_stream_id);
     put32(frame + FRAME_HEAD_BYTES + 4, code);
     if (why_len != 0) {
         memcpy(frame + FRAME_HEAD_BYTES + FIXED_BYTES, why, why_len);
     }
-    send_last(t, frame, FRAME_HEAD_BYTES + payload);
+    return FRAME_HEAD_BYTES + payload;
+}
+
+/* nghttp2's own notice (nghttp2_submit_shutdown_notice) has no debug data, and an ordinary GOAWAY would end its taking of streams. */
+size_t goaway_take_notice(struct h2_transport *t, uint8_t *frame)
+{
+    t->goaway.is_notice_due = false;
+    return put_frame(frame, INT32_MAX, NGHTTP2_NO_ERROR, t->goaway.why, GOAWAY_DEBUG_BYTES);
+}
+
+/* Not through nghttp2, which would first have us send what it has queued. A server opens no streams. */
+void goaway_write(struct h2_transport *t, uint32_t code, const char *why)
+{
+    uint8_t frame[FRAME_HEAD_BYTES + FIXED_BYTES + WHY_BYTES];
+    const int32_t last_stream_id =
+        transport_is_server(t) ? nghttp2_session_get_last_proc_stream_id(t->session.nghttp2) : 0;
+    const size_t len = put_frame(frame, (uint32_t)last_stream_id, code, why, WHY_BYTES);
+    send_last(t, frame, len);
 }

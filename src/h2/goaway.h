@@ -20,6 +20,12 @@ struct strbuf;
 /* As much of the peer's debug data is kept for texts. */
 #define GOAWAY_DEBUG_BYTES 64
 
+/* A GOAWAY without debug data. */
+#define GOAWAY_FIXED_BYTES 17
+
+/* The first of a server's two, at most. */
+#define GOAWAY_NOTICE_BYTES (GOAWAY_FIXED_BYTES + GOAWAY_DEBUG_BYTES)
+
 struct goaway_state {
     bool is_seen;
     int32_t last_stream_id; /* of the last one: it may only fall */
@@ -28,6 +34,7 @@ struct goaway_state {
     size_t debug_len; /* as it came, which may be more than is kept */
     /* ours, of a server that goes in order */
     enum { GOAWAY_NONE, GOAWAY_NOTICED, GOAWAY_FINAL } stage;
+    bool is_notice_due;    /* the first of the two waits for its place among the frames */
     struct h2_ping notice; /* answered: the client has seen the notice */
     char why[GOAWAY_DEBUG_BYTES];
 };
@@ -36,8 +43,11 @@ struct goaway_state {
 int goaway_start(struct h2_transport *t, const char *why);
 int goaway_finish(struct h2_transport *t);
 
-/* nghttp2 has framed one of those. */
-void goaway_on_sent(struct h2_transport *t, int32_t last_stream_id);
+/* The first of them as a frame, GOAWAY_NOTICE_BYTES at most; how many there are. It is due no more. Called by send.c. */
+size_t goaway_take_notice(struct h2_transport *t, uint8_t *frame);
+
+/* nghttp2 has framed the second one. */
+void goaway_on_sent(struct h2_transport *t);
 
 void goaway_on_received(struct h2_transport *t, int32_t last_stream_id, uint32_t code,
                         const uint8_t *debug, size_t debug_len);

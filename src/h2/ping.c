@@ -121,7 +121,7 @@ int ping_for_drain(struct h2_transport *t, struct h2_ping *ping)
     return join(t, PING_DRAIN, ping);
 }
 
-void ping_on_goaway_framed(struct h2_transport *t)
+void ping_on_notice_framed(struct h2_transport *t)
 {
     if (t->ping.slots[PING_DRAIN].state == PING_HELD && submit(t, PING_DRAIN) != LULL_OK) {
         t->is_out_of_memory = true;

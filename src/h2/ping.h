@@ -73,7 +73,7 @@ enum ping_kind { PING_KEEPALIVE, PING_USER, PING_DRAIN };
 struct ping_slot {
     enum {
         PING_NONE,   /* none is out */
-        PING_HELD,   /* a drain's, until its GOAWAY is framed */
+        PING_HELD,   /* a drain's, until its notice is framed */
         PING_QUEUED, /* nghttp2 has it */
         PING_FRAMED, /* it waits in our own output */
         PING_WRITTEN /* the socket has it */
@@ -101,13 +101,13 @@ void ping_init(struct h2_transport *t);
 void ping_for_keepalive(struct h2_transport *t);
 
 /*
- * As h2_transport_ping with a PING of its own kind, right behind the GOAWAY that nghttp2 frames next: for a server that wants to know when
+ * As h2_transport_ping with a PING of its own kind, right behind the notice of goaway.h: for a server that wants to know when
  * that has arrived (RFC 9113 section 6.8). Sent at once, it would overtake the GOAWAY, and its ACK would say nothing.
  */
 int ping_for_drain(struct h2_transport *t, struct h2_ping *ping);
 
-/* nghttp2 has framed a GOAWAY. It may be on the stack. */
-void ping_on_goaway_framed(struct h2_transport *t);
+/* The notice has been framed. nghttp2 is not on the stack. */
+void ping_on_notice_framed(struct h2_transport *t);
 
 /* True when keepalive's PING, or the one it joined, has not reached the socket. */
 bool ping_is_keepalive_stuck(const struct h2_transport *t);

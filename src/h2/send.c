@@ -149,6 +149,20 @@ static ssize_t pull_chunk(struct h2_transport *t, struct batch *batch)
     return len;
 }
 
+/* A server's notice that it goes (goaway.h) stands where a frame may stand, behind the SETTINGS that open a connection. */
+static bool put_notice(struct h2_transport *t, struct batch *batch)
+{
+    uint8_t frame[GOAWAY_NOTICE_BYTES];
+    if (!t->goaway.is_notice_due || t->send.pulled_bytes == 0 || t->send.is_within_block) {
+        return false;
+    }
+    const size_t len = goaway_take_notice(t, frame);
+    add_copy(batch, frame, len);
+    t->send.pulled_bytes += len;
+    ping_on_notice_framed(t);
+    return true;
+}
+
 /* Fills the batch. 0 or nghttp2's error. */
 static int pull(struct h2_transport *t, struct batch *batch)
 {
@@ -157,6 +171,10 @@ static int pull(struct h2_transport *t, struct batch *batch)
         if (!has_room(batch)) {
             batch->is_full = true;
             return 0;
+        }
+        if (put_notice(t, batch)) {
+            len = 1;
+            continue;
         }
         len = pull_chunk(t, batch);
         mark_ends(&t->send);
@@ -243,7 +261,7 @@ void send_on_own_goaway(struct h2_transport *t, const nghttp2_goaway *frame)
 {
     struct strbuf sb;
     if (transport_is_server(t) && frame->error_code == NGHTTP2_NO_ERROR) {
-        goaway_on_sent(t, frame->last_stream_id);
+        goaway_on_sent(t);
         return;
     }
     t->send.has_given_up = true;

@@ -25,7 +25,7 @@ struct unsent;
 struct send_state {
     struct unsent *unsent;            /* what the socket did not take; NULL: nothing */
     struct batch *batch;              /* being pulled */
-    uint64_t pulled_bytes;            /* all that came from nghttp2 */
+    uint64_t pulled_bytes;            /* all that was made */
     uint64_t written_bytes;           /* all that the socket took */
     struct list_node headers_waiting; /* streams, by headers_end_at */
     struct list_node request_waiting; /* streams, by request_end_at */

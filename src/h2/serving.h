@@ -53,7 +53,7 @@ int h2_transport_new_server(struct lull_executor *executor, struct endpoint *end
 /*
  * Goes in order: GOAWAY with the largest id and a PING at once; when that is answered, or h2_transport_shutdown_now is called first, a
  * GOAWAY with the last id that was taken; when the last stream has ended and all is written, the transport closes, H2_LOST_LOCAL.
- * NO_ERROR both; `why` is the second one's debug data, cut. The second time nothing happens. LULL_OK or LULL_RC_NOMEM.
+ * NO_ERROR and the debug data `why`, cut, both. The second time nothing happens. LULL_OK or LULL_RC_NOMEM.
  */
 int h2_transport_shutdown(struct h2_transport *transport, const char *why);
 

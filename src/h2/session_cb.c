@@ -248,9 +248,8 @@ static int on_frame_send(nghttp2_session *session, const nghttp2_frame *frame, v
         }
         break;
     case NGHTTP2_GOAWAY:
-        /* Ours are made by hand: this one is nghttp2's. */
+        /* The others are made by hand: this one is nghttp2's, or the last of a server's two. */
         send_on_own_goaway(t, &frame->goaway);
-        ping_on_goaway_framed(t);
         break;
     case NGHTTP2_PING:
         if ((frame->hd.flags & NGHTTP2_FLAG_ACK) == 0) {

@@ -266,6 +266,8 @@ static void expect_notice(void)
     ck_assert(sent_frame(7, 0, 0, &frame));
     ck_assert_uint_eq(get32(frame.payload), 0x7fffffff);
     ck_assert_uint_eq(get32(frame.payload + 4), 0);
+    ck_assert_uint_eq(frame.len, 8 + 7);
+    ck_assert_mem_eq(frame.payload + 8, "max_age", 7);
     ck_assert_uint_eq(sent_count(7, 0), 1);
     ck_assert(sent_frame(6, 0, 0, &frame));
     ck_assert_uint_eq(frame.flags, 0);
@@ -312,6 +314,30 @@ START_TEST(shutdown_says_goaway_twice_and_ends_with_its_last_stream)
     ck_assert_int_eq(told.end.kind, H2_LOST_LOCAL);
     ck_assert_str_eq(told.end.text, "drained");
     ck_assert_uint_eq(sent_count(7, 0), 2);
+    serve_end();
+}
+END_TEST
+
+/* Nothing may stand before the SETTINGS (RFC 9113 section 3.4), and the PING's answer has to say that the notice came. */
+START_TEST(notice_of_a_newborn_stands_between_its_settings_and_its_ping)
+{
+    static const uint8_t order[] = {4, 7, 6};
+    struct sent_frame frame;
+    serve_begin();
+    ck_assert_int_eq(h2_transport_shutdown(t, "max_age"), LULL_OK);
+    run();
+    expect_notice();
+    for (unsigned i = 0, n = 0; i < sizeof(order); n++) {
+        ck_assert(sent_frame(256, 0, n, &frame));
+        if (frame.type != 8) { /* the connection's window */
+            ck_assert_uint_eq(frame.type, order[i++]);
+        }
+    }
+    serve_greet();
+    say_frame(6, 1, 0, drain_payload, 8);
+    run();
+    expect_final(0);
+    ck_assert_uint_eq(told.closed, 1);
     serve_end();
 }
 END_TEST
@@ -436,6 +462,7 @@ static Suite *suite(void)
     tcase_add_test(tc, close_before_the_first_flush_writes_nothing);
     tcase_add_test(tc, close_with_unsent_output_does_not_wait);
     tcase_add_test(tc, shutdown_says_goaway_twice_and_ends_with_its_last_stream);
+    tcase_add_test(tc, notice_of_a_newborn_stands_between_its_settings_and_its_ping);
     tcase_add_test(tc, shutdown_without_streams_ends_when_the_ping_is_answered);
     tcase_add_test(tc, owner_that_waits_no_longer_cuts_the_notice_short);
     tcase_add_test(tc, shutdown_waits_for_a_full_socket);

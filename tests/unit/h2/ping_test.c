@@ -246,7 +246,7 @@ START_TEST(drain_has_a_ping_of_its_own)
     ck_assert_int_eq(ping_for_drain(t, &drain->ping), LULL_OK);
     run();
     ck_assert_uint_eq(pings(), 1); /* it waits for its GOAWAY */
-    ping_on_goaway_framed(t);
+    ping_on_notice_framed(t);
     run();
     ck_assert(ping_frame(0, &a) && ping_frame(1, &b));
     ck_assert_mem_ne(a.payload, b.payload, 8);

@@ -231,7 +231,7 @@ END_TEST
 
 /* ---- idleness and age */
 
-static void expect_goaway_at(int64_t at_ns)
+static void expect_goaway_at(int64_t at_ns, const char *debug)
 {
     rig_advance(&rig, at_ns - rig_now(&rig) - 1);
     ck_assert_uint_eq(raw_count(&raw, FRAME_GOAWAY), 0);
@@ -240,6 +240,7 @@ static void expect_goaway_at(int64_t at_ns)
     const struct raw_frame *first = raw_find(&raw, FRAME_GOAWAY, 0);
     ck_assert_uint_eq(first->last, 0x7fffffffu);
     ck_assert_uint_eq(first->code, 0);
+    ck_assert(raw_goaway_says(first, debug));
 }
 
 /* Answers every PING that the server has sent. */
@@ -271,7 +272,7 @@ START_TEST(an_idle_connection_is_told_to_go_when_it_says)
     ck_assert_uint_eq(raw_count(&raw, FRAME_GOAWAY), 0);
     ck_assert_int_eq(lull_server_call_finish(rig.calls[0].call, LULL_CODE_OK, NULL, NULL), LULL_OK);
     rig_settle(&rig);
-    expect_goaway_at(130 * LULL_MS);
+    expect_goaway_at(130 * LULL_MS, "max_idle");
     ck_assert(!raw.is_eof);
     ack_all();
     ck_assert_uint_eq(raw_count(&raw, FRAME_GOAWAY), 2);
@@ -283,10 +284,30 @@ START_TEST(an_idle_connection_is_told_to_go_when_it_says)
 }
 END_TEST
 
+/* scenario 64: to the nanosecond */
+START_TEST(an_idle_limit_of_123_ns_is_kept_to_the_nanosecond)
+{
+    start_ages(123, LULL_NEVER, LULL_NEVER);
+    raw_request(&raw, 1, RIG_METHOD, true, NULL);
+    rig_advance(&rig, LULL_SECOND);
+    ck_assert_int_eq(lull_server_call_finish(rig.calls[0].call, LULL_CODE_OK, NULL, NULL), LULL_OK);
+    rig_settle(&rig);
+    /* Active again just before: no GOAWAY, and the next count starts at its end. */
+    rig_advance(&rig, 122);
+    raw_request(&raw, 3, RIG_METHOD, true, NULL);
+    rig_advance(&rig, LULL_SECOND);
+    ck_assert_uint_eq(raw_count(&raw, FRAME_GOAWAY), 0);
+    ck_assert_int_eq(lull_server_call_finish(rig.calls[1].call, LULL_CODE_OK, NULL, NULL), LULL_OK);
+    rig_settle(&rig);
+    expect_goaway_at(2 * LULL_SECOND + 122 + 123, "max_idle");
+    stop();
+}
+END_TEST
+
 START_TEST(a_call_within_the_drain_is_served)
 {
     start_ages(30 * LULL_MS, LULL_NEVER, LULL_NEVER);
-    expect_goaway_at(30 * LULL_MS);
+    expect_goaway_at(30 * LULL_MS, "max_idle");
     /* It crossed the first GOAWAY on the wire. */
     raw_request(&raw, 1, RIG_METHOD, true, NULL);
     ck_assert_uint_eq(rig.begun, 1);
@@ -307,7 +328,7 @@ END_TEST
 START_TEST(a_drain_that_nobody_answers_goes_on_after_ten_seconds)
 {
     start_ages(30 * LULL_MS, LULL_NEVER, LULL_NEVER);
-    expect_goaway_at(30 * LULL_MS);
+    expect_goaway_at(30 * LULL_MS, "max_idle");
     rig_advance(&rig, 10 * LULL_SECOND - 1);
     ck_assert_uint_eq(raw_count(&raw, FRAME_GOAWAY), 1);
     rig_advance(&rig, 1);
@@ -332,6 +353,7 @@ START_TEST(an_old_connection_is_told_to_go_and_its_calls_have_their_grace)
     }
     ck_assert_int_ge(rig_now(&rig), 90 * LULL_MS);
     ck_assert_int_le(rig_now(&rig), 110 * LULL_MS + LULL_MS / 10);
+    ck_assert(raw_goaway_says(raw_find(&raw, FRAME_GOAWAY, 0), "max_age"));
     ack_all();
     ck_assert(raw_goaway_says(raw_find(&raw, FRAME_GOAWAY, 1), "max_age"));
     const int64_t acked_at_ns = rig_now(&rig);
@@ -403,9 +425,11 @@ static Suite *suite(void)
     tcase_add_test(t, time_makes_a_ping_valid);
     tcase_add_test(t, two_seconds_are_not_two_hours);
     tcase_add_test(t, no_strikes_is_any_number);
+    tcase_add_test(t, a_negative_interval_is_none);
     tcase_add_test(t, acks_are_no_pings);
     tcase_add_test(t, too_many_resets_end_the_connection);
     tcase_add_test(t, an_idle_connection_is_told_to_go_when_it_says);
+    tcase_add_test(t, an_idle_limit_of_123_ns_is_kept_to_the_nanosecond);
     tcase_add_test(t, a_call_within_the_drain_is_served);
     tcase_add_test(t, a_drain_that_nobody_answers_goes_on_after_ten_seconds);
     tcase_add_test(t, an_old_connection_is_told_to_go_and_its_calls_have_their_grace);
@@ -417,4 +441,3 @@ static Suite *suite(void)
 }
 
 LULL_TEST_MAIN("server/server_age", suite)
-    tcase_add_test(t, a_negative_interval_is_none);
