@@ -10,12 +10,14 @@ check_PROGRAMS += \
 	tests/sim/keepalive_test \
 	tests/sim/seed_test \
 	tests/sim/time_test \
+	tests/sim/walk_test \
 	tests/sim/watch_hour_test
 
 tests_sim_crowd_test_SOURCES = tests/sim/crowd_test.c $(SIM_LIFE)
 tests_sim_idle_test_SOURCES = tests/sim/idle_test.c $(SIM_LIFE)
 tests_sim_keepalive_test_SOURCES = tests/sim/keepalive_test.c $(SIM_LIFE)
 tests_sim_time_test_SOURCES = tests/sim/time_test.c $(SIM_LIFE)
+tests_sim_walk_test_SOURCES = tests/sim/walk_test.c $(SIM_LIFE)
 tests_sim_watch_hour_test_SOURCES = tests/sim/watch_hour_test.c tests/support/etcd_wire.c tests/support/etcd_wire.h $(SIM_LIFE)
 tests_sim_hostile_alarm_test_SOURCES = tests/sim/hostile_alarm_test.c \
 	tests/support/hostile_alarm.c tests/support/hostile_alarm.h $(SIM_LIFE)
