@@ -33,6 +33,7 @@ static const struct way ways[] = {
 #ifndef LULL_LOOP_POLL
     {"nested", DRIVER_NESTED, 0, 0},
 #endif
+    {"blocked", DRIVER_BLOCKED, 0, 0},
     {"host", DRIVER_HOST, 0, 0},
     {"host, early", DRIVER_HOST, HOSTILE_EARLY, 0},
     {"host, late", DRIVER_HOST, HOSTILE_LATE, 0},

@@ -8,12 +8,14 @@
 #ifndef TESTS_SUPPORT_DRIVER_H
 #define TESTS_SUPPORT_DRIVER_H
 
+#include "lull/channel.h"
 #include "tests/support/poll_host.h"
 
 enum driver_kind {
     DRIVER_BUILT_IN, /* lull_loop_run_once */
     DRIVER_NESTED,   /* lull_loop_fd in a poll, lull_loop_dispatch */
     DRIVER_HOST,     /* the four verbs, on poll_host.h */
+    DRIVER_BLOCKED,  /* a caller that blocks in lull_sync_unary */
     DRIVERS
 };
 
@@ -22,6 +24,7 @@ struct driver {
     struct lull_loop *loop;
     struct poll_host host; /* DRIVER_HOST */
     int fd;                /* DRIVER_NESTED */
+    struct lull_channel *nowhere; /* DRIVER_BLOCKED: where nobody listens, so that its calls wait until their deadline */
 };
 
 /* `ways` and `refuse_every` are a host's (hostile_alarm.h). */
