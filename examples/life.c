@@ -43,11 +43,19 @@ static void say(const struct life *life, const char *what, const char *detail)
     fflush(stdout);
 }
 
+static void on_dump_line(void *ctx, const char *line)
+{
+    say(ctx, "   dump", line);
+}
+
 static void step(struct life *life, bool observed, const char *sentence)
 {
     life->steps++;
     life->failed += !observed;
     say(life, observed ? "   ok" : "   NOT SEEN", sentence);
+    if (!observed && life->channel != NULL) {
+        lull_channel_dump(life->channel, on_dump_line, life);
+    }
 }
 
 /* ---- what the channel tells */

@@ -35,13 +35,25 @@ struct run {
     struct lull_timer end;  /* --for */
     bool is_asked;          /* a PING is out */
     bool has_failed_output;
+    bool is_over;
 };
 
+/* Signals only leave a note and stop the loop, which lull_loop_stop may do in a handler. */
 static struct lull_loop *signalled_loop;
+static volatile sig_atomic_t stops;
+static volatile sig_atomic_t dumps;
 
 static void on_stop_signal(int number)
 {
     (void)number;
+    stops = 1;
+    lull_loop_stop(signalled_loop);
+}
+
+static void on_dump_signal(int number)
+{
+    (void)number;
+    dumps = 1;
     lull_loop_stop(signalled_loop);
 }
 
@@ -52,7 +64,7 @@ void tool_watch_help(void)
         "\n"
         "Connects to TARGET and prints what becomes of the channel, a line each with milliseconds\n"
         "since the start: its states, PINGs with their round trip, falling idle. Makes no call.\n"
-        "Ends with SIGINT or SIGTERM.\n"
+        "Ends with SIGINT or SIGTERM; SIGUSR1 prints all about the channel as it is.\n"
         "\n"
         "  --tls               TLS, or\n"
         "  --plaintext         no TLS; one of the two is needed\n"
@@ -89,6 +101,7 @@ static void end_line(struct run *run)
     (void)fputc('\n', stdout);
     if (fflush(stdout) != 0) {
         run->has_failed_output = true;
+        run->is_over = true;
         lull_loop_stop(run->loop);
     }
 }
@@ -119,6 +132,14 @@ static void print_state(struct run *run, enum lull_state state)
         put_duration(stats.idle_after_ns);
         (void)fputc(')', stdout);
     }
+    end_line(run);
+}
+
+static void on_dump_line(void *ctx, const char *line)
+{
+    struct run *run = ctx;
+    begin_line(run, "dump");
+    tool_text_put(stdout, line, strlen(line));
     end_line(run);
 }
 
@@ -174,6 +195,7 @@ static void end_due(struct lull_timer *timer, struct lull_instant now)
 {
     struct run *run = (struct run *)(void *)((char *)timer - offsetof(struct run, end));
     (void)now;
+    run->is_over = true;
     lull_loop_stop(run->loop);
 }
 
@@ -278,6 +300,7 @@ static int watch(struct run *run)
     signalled_loop = run->loop;
     (void)signal(SIGINT, on_stop_signal);
     (void)signal(SIGTERM, on_stop_signal);
+    (void)signal(SIGUSR1, on_dump_signal);
     run->start_at = lull_clock_now(lull_clock_system());
     print_state(run, LULL_STATE_IDLE);
     (void)lull_channel_state(run->channel, true);
@@ -286,7 +309,13 @@ static int watch(struct run *run)
         arm_in(run, &run->end, run->for_ns);
         lull_executor_leave(lull_loop_executor(run->loop));
     }
-    rc = lull_loop_run(run->loop);
+    do {
+        rc = lull_loop_run(run->loop);
+        if (dumps) {
+            dumps = 0;
+            lull_channel_dump(run->channel, on_dump_line, run);
+        }
+    } while (rc == LULL_OK && !stops && !run->is_over);
     if (rc != LULL_OK) {
         return complain(rc, NULL);
     }

@@ -191,6 +191,20 @@ struct lull_channel_stats {
 LULL_API void lull_channel_stats(const struct lull_channel *channel,
                                  struct lull_channel_stats *out);
 
+/** One line of a dump, without a newline [borrow]. Called inline, as a trace hook is: it must not call into lull. Since 0.3. */
+typedef void (*lull_channel_line_fn)(void *ctx, const char *line);
+
+/**
+ * Tells all about a channel, a line each: its state with the reason, when it falls idle, attempts and the last failure, the addresses,
+ * each connection with its streams and PINGs, the calls that wait (32 at most). For people, in words that change; programs ask
+ * lull_channel_stats. It changes nothing, asks for no memory and is no activity.
+ * @param line what to call for each
+ * @param ctx [borrow] handed to line
+ *   Open to visitors, callbacks included. Since 0.3.
+ */
+LULL_API void lull_channel_dump(const struct lull_channel *channel, lull_channel_line_fn line,
+                                void *ctx);
+
 /** Forgets the backoff: a channel in TRANSIENT_FAILURE dials now, elsewhere nothing happens. Any thread. Since 0.1. */
 LULL_API void lull_channel_reset_backoff(struct lull_channel *channel);
 

@@ -143,6 +143,25 @@ signals() {
     call_ended "nobody listens any more" 14 "UNAVAILABLE"
 }
 
+# ---- a channel as it is
+dumps() {
+    lull_serve dumped --echo
+    dumped=$started
+    start watch "$lull" watch --plaintext --ping 0s --for 20s "$target"
+    watching=$started
+    wait_until 10 grep -q ' READY' "$work/watch.out" || not_ok "the watch" "is not READY"
+    kill -USR1 $watching
+    wait_until 10 grep -q ' dump  *calls: 0' "$work/watch.out" || not_ok "the dump" "does not come"
+    has "SIGUSR1 prints all about the channel" "$(cat "$work/watch.out")" "channel $target: READY for " "idle: in " \
+        "attempts: ready, 1 dials, 1 connections made, 0 lost" "address $target: dialled " \
+        "connection $target: takes calls, 0 streams, "
+    kill -TERM $watching
+    status=0
+    wait $watching || status=$?
+    is "and the watch goes on until it is told to end" 0 $status
+    stop "$dumped"
+}
+
 # ---- a channel's life
 watches() {
     lull_serve watched --echo --short-timers --permit-keepalive 0s --permit-without-calls
@@ -189,6 +208,7 @@ silence() {
 command_lines
 methods
 signals
+dumps
 watches
 silence
 finish

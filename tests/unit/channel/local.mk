@@ -26,6 +26,7 @@ check_PROGRAMS += \
 	tests/unit/channel/call_stream_test \
 	tests/unit/channel/call_test \
 	tests/unit/channel/call_timeouts_test \
+	tests/unit/channel/channel_dump_test \
 	tests/unit/channel/channel_idle_race_test \
 	tests/unit/channel/channel_idle_test \
 	tests/unit/channel/channel_ping_test \
@@ -65,6 +66,7 @@ tests_unit_channel_call_stream_cost_test_SOURCES = tests/unit/channel/call_strea
 tests_unit_channel_call_stream_test_SOURCES = tests/unit/channel/call_stream_test.c $(CHANNEL_RIG)
 tests_unit_channel_call_test_SOURCES = tests/unit/channel/call_test.c $(CHANNEL_RIG)
 tests_unit_channel_call_timeouts_test_SOURCES = tests/unit/channel/call_timeouts_test.c $(CHANNEL_RIG)
+tests_unit_channel_channel_dump_test_SOURCES = tests/unit/channel/channel_dump_test.c $(CHANNEL_RIG)
 tests_unit_channel_channel_idle_race_test_SOURCES = tests/unit/channel/channel_idle_race_test.c $(CHANNEL_RIG)
 tests_unit_channel_channel_idle_test_SOURCES = tests/unit/channel/channel_idle_test.c $(CHANNEL_RIG)
 tests_unit_channel_channel_ping_test_SOURCES = tests/unit/channel/channel_ping_test.c $(CHANNEL_RIG)
