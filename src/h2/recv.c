@@ -65,12 +65,17 @@ static bool is_doubtful(struct h2_transport *t)
            id != recv->data_id;
 }
 
-/* All before the DATA frame has been fed. nghttp2 skips the DATA of a stream that has been reset. */
+/*
+ * All before the DATA frame has been fed. nghttp2 skips the DATA of a stream that has been reset. When it gave up on what came
+ * before, memory or bytes, the HEADERS may be what it gave up on: then the connection is lost, and no stream is to blame.
+ */
 static void look_at_stream(struct h2_transport *t)
 {
     const int32_t id = frame_stream(t->recv.head);
-    struct h2_stream *stream =
-        id == 0 ? NULL : nghttp2_session_get_stream_user_data(t->session.nghttp2, id);
+    struct h2_stream *stream = NULL;
+    if (id != 0 && t->recv.error == 0 && !session_is_condemned(t)) {
+        stream = nghttp2_session_get_stream_user_data(t->session.nghttp2, id);
+    }
     if (stream == NULL) {
         return;
     }

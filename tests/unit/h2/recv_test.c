@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "tests/support/check_main.h"
+#include "tests/support/counting_allocator.h"
 #include "tests/unit/h2/frames.h"
 
 /* ---- not HTTP/2 */
@@ -160,6 +161,61 @@ START_TEST(broken_http2_ends_the_transport_with_a_reason)
     ck_assert(sent_frame(7, 0, 0, &frame)); /* our GOAWAY */
     ck_assert_uint_ne(get32(frame.payload + 4), 0);
     world_end();
+}
+END_TEST
+
+/* HEADERS of one stream, then of another, so that DATA of the first has to be looked at. */
+#define HEAD_OF(id)                                                                                \
+    "\0\0\x13\1\4\0\0\0" id "\x88\x5f\x10"                                                         \
+    "application/grpc"
+#define EMPTY_OF(id) "\0\0\5\0\0\0\0\0" id "\0\0\0\0\0"
+
+START_TEST(headers_that_cannot_be_read_do_not_make_their_stream_break_the_order)
+{
+    struct heard *h;
+    world_begin();
+    h = world_ready(2);
+    SAY("\0\0\1\1\4\0\0\0\1\x80" HEAD_OF("\3") EMPTY_OF("\1"));
+    run();
+    ck_assert_int_eq(told.end.kind, H2_LOST_PROTOCOL);
+    ck_assert_int_eq(h->end.kind, H2_END_TRANSPORT);
+    ck_assert_ptr_nonnull(strstr(h->end.text, "COMPRESSION_ERROR"));
+    world_end();
+}
+END_TEST
+
+/* The end of stream 1 when all memory is gone after `given` more blocks. */
+static struct h2_stream_end end_without_memory(long given)
+{
+    const struct h2_transport_options options = world_options();
+    const struct pipe_options pipe = {.capacity_bytes = 1024 * 1024};
+    struct counting_allocator memory;
+    struct h2_stream_end end;
+    struct heard *h;
+    counting_init(&memory);
+    world_begin_as(&options, pipe, &memory.base);
+    h = world_ready(2);
+    SAY(HEAD_OF("\1") HEAD_OF("\3") EMPTY_OF("\1"));
+    atomic_store(&memory.fail_from, atomic_load(&memory.asked) + given);
+    run();
+    counting_replenish(&memory);
+    end = h->end;
+    world_end();
+    ck_assert_int_eq(atomic_load(&memory.live), 0);
+    return end;
+}
+
+START_TEST(headers_without_memory_do_not_make_their_stream_break_the_order)
+{
+    unsigned lost = 0;
+    for (long given = 0; given < 32; given++) {
+        const struct h2_stream_end end = end_without_memory(given);
+        ck_assert_int_ne(end.kind, H2_END_PROTOCOL);
+        if (end.kind == H2_END_TRANSPORT && strcmp(end.text, "no memory for HTTP/2 input") == 0) {
+            lost++;
+        }
+    }
+    ck_assert_uint_gt(lost, 0);
 }
 END_TEST
 
@@ -352,6 +408,8 @@ static Suite *suite(void)
     tcase_add_test(tc, answer_before_the_close_counts);
     tcase_add_test(tc, failed_read_ends_it_with_its_errno);
     tcase_add_loop_test(tc, broken_http2_ends_the_transport_with_a_reason, 0, COUNT(faults));
+    tcase_add_test(tc, headers_that_cannot_be_read_do_not_make_their_stream_break_the_order);
+    tcase_add_test(tc, headers_without_memory_do_not_make_their_stream_break_the_order);
     tcase_add_test(tc, push_that_crosses_our_settings_is_refused);
     tcase_add_test(tc, broken_http2_is_found_though_the_socket_is_full);
     tcase_add_loop_test(tc, flood_behind_a_full_socket_ends_it, 0, 2);
