@@ -22,6 +22,7 @@ extern "C" {
 #endif
 
 struct lull_loop;
+struct lull_loop_thread;
 struct lull_watch;
 
 /** What a file descriptor is watched for, and what it is ready for. Since 0.1. */
@@ -63,6 +64,7 @@ struct lull_loop {
     unsigned char *fork_mark; /**< private */
     int owner_pid; /**< private: the process whose descriptors it has, 0: it has none yet; atomic */
     unsigned char is_stopping; /**< private: lull_loop_stop was called; atomic */
+    struct lull_loop_thread *thread; /**< private: of lull_loop_start, in context */
 };
 
 /** Makes the executor of a host's loop. @param options [borrow, nullable]. @return as
@@ -93,7 +95,7 @@ LULL_API int lull_loop_new(const struct lull_executor_options *options, struct l
 
 /**
  * Runs the work that waits (frees, last callbacks), then frees the built-in loop; channels on it
- * must be gone (asserted); NULL is harmless. In a child that was forked it only closes the child's
+ * must be gone (asserted); NULL is harmless. A thread of lull_loop_start is joined first. In a child that was forked it only closes the child's
  * copies of the descriptors. Not in a callback. Since 0.1.
  */
 LULL_API void lull_loop_free(struct lull_loop *loop);
@@ -115,6 +117,24 @@ LULL_API int lull_loop_run_once(struct lull_loop *loop, int64_t timeout_ns);
 /** Makes lull_loop_run return after the turn under way. Any thread, callbacks and signal handlers
  * included. Since 0.1. */
 LULL_API void lull_loop_stop(struct lull_loop *loop);
+
+/**
+ * Runs the built-in loop on a thread of its own, for progress while nobody calls: pings are answered, timers fire, an idle channel falls
+ * idle. Callbacks come on that thread, or on one that blocks (sync.h). It has every signal blocked but those of its own faults.
+ * lull_loop_stop ends its run, lull_loop_join takes it back, and lull_loop_free joins it first. The loop of a channel that has its own
+ * (lull_channel_effective_options) may be started too, and is joined before the last reference to that channel is given back (asserted).
+ * @return LULL_OK; LULL_RC_STATE (started already, and not joined), LULL_RC_UNSUPPORTED (a host's loop; a forked child's copy, in which
+ *   it does not run), LULL_RC_NOMEM, LULL_RC_SYSTEM (no thread to be had). Any thread, callbacks included. Since 0.3.
+ */
+LULL_API int lull_loop_start(struct lull_loop *loop);
+
+/**
+ * Ends the thread of lull_loop_start after its turn under way and waits for that; it may have ended by lull_loop_stop before.
+ * @return how its run ended: LULL_OK, or LULL_RC_SYSTEM (the loop could not be opened or polled). Else nothing was done:
+ *   LULL_RC_STATE (not started, or another thread joins it), LULL_RC_IN_TURN in a callback, LULL_RC_UNSUPPORTED in a forked child. Any
+ *   thread. Since 0.3.
+ */
+LULL_API int lull_loop_join(struct lull_loop *loop);
 
 /**
  * One fd for a host's poll (level-triggered): readable when lull_loop_dispatch has work. Ask for it

@@ -40,7 +40,7 @@ static void free_channel(struct lull_channel *channel)
 {
     executor_on_channel_freed(channel->executor);
     /* A loop of its own is kept by whoever brought us here, out of any turn, and goes with that one. */
-    (void)executor_unkeep(channel->executor);
+    loop_unkeep_not_last(channel->world.loop);
     channel_watch_fini(channel);
     channel_timeouts_stop(channel);
     channel_resolve_fini(channel);

@@ -157,6 +157,11 @@ void executor_set_kept(struct lull_executor *executor)
     atomic_store_explicit(&executor->keepers, 1, memory_order_relaxed);
 }
 
+bool executor_is_kept(const struct lull_executor *executor)
+{
+    return atomic_load_explicit(&executor->keepers, memory_order_relaxed) != 0;
+}
+
 bool executor_keep(struct lull_executor *executor)
 {
     /* Who keeps one more has one that keeps it so far. */

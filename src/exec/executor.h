@@ -142,6 +142,7 @@ bool executor_is_driver(const struct lull_executor *executor);
  * loops nobody counts. _keep is false there; _unkeep is true when the last one went: the loop is to be freed. Any thread.
  */
 void executor_set_kept(struct lull_executor *executor); /* by its maker, before anybody else knows it */
+bool executor_is_kept(const struct lull_executor *executor);
 bool executor_keep(struct lull_executor *executor);
 bool executor_unkeep(struct lull_executor *executor);
 

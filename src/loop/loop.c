@@ -9,6 +9,7 @@
 #include "exec/executor.h"
 #include "exec/roles.h"
 #include "loop/loop_fork.h"
+#include "loop/loop_thread.h"
 
 /* The most turns that lull_loop_fini runs for work that waits and ends no call. */
 #define LAST_TURNS 64
@@ -24,6 +25,7 @@ int loop_init_telling(struct lull_loop *loop, const struct lull_loop_ops *ops, c
     loop->owner_pid = 0;
     loop->fork_mark = NULL;
     loop->is_stopping = 0;
+    loop->thread = NULL;
     rc = lull_executor_new(options, &loop->executor);
     if (rc != LULL_OK) {
         return rc;
@@ -49,6 +51,7 @@ void lull_loop_fini(struct lull_loop *loop)
     const struct lull_counters *counters = executor_counters(loop->executor);
     int idle_turns = 0;
 
+    loop_thread_end(loop);
     /* What was closed outside a turn waits for the free phase of one, and every call has its end told, however many there are.
      * Whoever posts for ever is not waited for. */
     while (idle_turns < LAST_TURNS && lull_executor_next_at(loop->executor).ns == INT64_MIN) {
@@ -99,6 +102,13 @@ void loop_unkeep(struct lull_loop *loop)
     }
 }
 
+void loop_unkeep_not_last(struct lull_loop *loop)
+{
+    LULL_INVARIANT(!executor_is_kept(loop->executor) || loop->thread == NULL,
+                   "a channel whose own loop was started is given back before lull_loop_join");
+    (void)executor_unkeep(loop->executor);
+}
+
 static int may_run(const struct lull_loop *loop)
 {
     if (loop->ops->run_once == NULL || lull_loop_is_forked(loop)) {
@@ -107,8 +117,20 @@ static int may_run(const struct lull_loop *loop)
     return lull_executor_in_context(loop->executor) ? LULL_RC_IN_TURN : LULL_OK;
 }
 
+/* A run; NULL where there is one below: a single round, which no stop ends. */
+struct run {
+    const unsigned char *is_ending; /* [nullable], atomic */
+};
+
+/* Looked at in context by whoever is about to wait: a stop wakes him who polls and those who wait by then, once. */
+static bool has_to_end(const struct lull_loop *loop, const struct run *run)
+{
+    return run != NULL && (__atomic_load_n(&loop->is_stopping, __ATOMIC_SEQ_CST) != 0 ||
+                           (run->is_ending != NULL && __atomic_load_n(run->is_ending, __ATOMIC_SEQ_CST) != 0));
+}
+
 /* Sleeps until this thread may poll, `until` is over or the loop is stopped. In context, left and entered again. */
-static bool wait_for_poll(struct lull_loop *loop, struct lull_instant until)
+static bool wait_for_poll(struct lull_loop *loop, struct lull_instant until, const struct run *run)
 {
     struct lull_executor *executor = loop->executor;
     struct role_waiter waiter;
@@ -116,7 +138,7 @@ static bool wait_for_poll(struct lull_loop *loop, struct lull_instant until)
 
     role_waiter_init(&waiter, true);
     roles_enlist(executor, &waiter);
-    while (wait_cell_read(&waiter.cell) == 0 && left_ns > 0) {
+    while (wait_cell_read(&waiter.cell) == 0 && left_ns > 0 && !has_to_end(loop, run)) {
         left_ns = lull_instant_diff(until, lull_executor_now(executor));
         executor_end_visit(executor);
         (void)wait_cell_wait(&waiter.cell, 0, left_ns);
@@ -130,16 +152,16 @@ static bool wait_for_poll(struct lull_loop *loop, struct lull_instant until)
 }
 
 /* True: this thread polls from now on. Of a host's loop its thread always does. */
-static bool begin_polling(struct lull_loop *loop, struct lull_instant until)
+static bool begin_polling(struct lull_loop *loop, struct lull_instant until, const struct run *run)
 {
     bool polls;
 
     if (!executor_take_open(loop->executor)) {
         return true;
     }
-    polls = roles_take(loop->executor);
+    polls = !has_to_end(loop, run) && roles_take(loop->executor);
     if (!polls && until.ns != LOOP_UNTIL_NOW) {
-        polls = wait_for_poll(loop, until);
+        polls = wait_for_poll(loop, until, run);
     }
     executor_end_visit(loop->executor);
     return polls;
@@ -158,7 +180,7 @@ void loop_settle(struct lull_loop *loop)
     struct lull_executor *executor = loop->executor;
     bool has_work = true;
 
-    if (!begin_polling(loop, lull_at(LOOP_UNTIL_NOW))) {
+    if (!begin_polling(loop, lull_at(LOOP_UNTIL_NOW), NULL)) {
         return; /* whoever polls does it */
     }
     for (int i = 0; i < LAST_TURNS && has_work; i++) {
@@ -183,7 +205,7 @@ static int run_until(struct lull_loop *loop, struct lull_instant until)
         return rc;
     }
     kept = loop_keep(loop);
-    if (begin_polling(loop, until)) {
+    if (begin_polling(loop, until, NULL)) {
         rc = loop->ops->run_once(loop, until) == 0 ? LULL_OK : LULL_RC_SYSTEM;
         end_polling(loop);
     }
@@ -203,17 +225,18 @@ static bool is_stopped(struct lull_loop *loop)
     return __atomic_exchange_n(&loop->is_stopping, 0, __ATOMIC_SEQ_CST) != 0;
 }
 
-int lull_loop_run(struct lull_loop *loop)
+int loop_run_until_ending(struct lull_loop *loop, const unsigned char *is_ending)
 {
+    const struct run run = {.is_ending = is_ending};
     struct lull_loop *kept = loop_keep(loop);
     bool polls = false;
     int rc = lull_executor_in_context(loop->executor) ? LULL_RC_IN_TURN : LULL_OK;
 
     /* A stop that came before the run is not lost: the thread that asked cannot know how far we
      * are. */
-    while (rc == LULL_OK && !is_stopped(loop)) {
+    while (rc == LULL_OK && !is_stopped(loop) && !has_to_end(loop, &run)) {
         rc = may_run(loop);
-        polls = rc == LULL_OK && (polls || begin_polling(loop, lull_at(LULL_NEVER)));
+        polls = rc == LULL_OK && (polls || begin_polling(loop, lull_at(LULL_NEVER), &run));
         if (polls && loop->ops->run_once(loop, lull_at(LULL_NEVER)) != 0) {
             rc = LULL_RC_SYSTEM;
         }
@@ -223,6 +246,11 @@ int lull_loop_run(struct lull_loop *loop)
     }
     loop_unkeep(kept);
     return rc;
+}
+
+int lull_loop_run(struct lull_loop *loop)
+{
+    return loop_run_until_ending(loop, NULL);
 }
 
 int lull_loop_run_once(struct lull_loop *loop, int64_t timeout_ns)

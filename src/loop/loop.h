@@ -27,8 +27,14 @@ struct lull_loop *loop_keep(struct lull_loop *loop);
 /* Gives it back [nullable]; the last one frees the loop. Out of context. */
 void loop_unkeep(struct lull_loop *loop);
 
+/* A channel gives back a loop of its own, if it has one, to whoever keeps it too: its thread was joined. */
+void loop_unkeep_not_last(struct lull_loop *loop);
+
 /* What waits on a loop that nobody drives is done now: closing a channel takes no longer than that. Out of context. */
 void loop_settle(struct lull_loop *loop);
+
+/* lull_loop_run, which also returns when *is_ending (atomic, [nullable]) is set in context, the drivers are told and the loop is woken. */
+int loop_run_until_ending(struct lull_loop *loop, const unsigned char *is_ending);
 
 /* Before a poll, in context: drivers that wait for it hear that the loop is stopped. */
 void loop_tell_stop(struct lull_loop *loop);

@@ -159,6 +159,8 @@ START_TEST(a_loop_without_run_once_cannot_be_run)
     ck_assert_int_eq(lull_loop_run(&host.loop), LULL_RC_UNSUPPORTED);
     ck_assert_int_eq(lull_loop_run_once(&host.loop, 0), LULL_RC_UNSUPPORTED);
     ck_assert_int_eq(lull_loop_dispatch(&host.loop), LULL_RC_UNSUPPORTED);
+    ck_assert_int_eq(lull_loop_start(&host.loop), LULL_RC_UNSUPPORTED);
+    ck_assert_int_eq(lull_loop_join(&host.loop), LULL_RC_STATE);
     ck_assert_int_eq(lull_loop_flush(&host.loop), LULL_OK);
     end();
 }
