@@ -70,7 +70,7 @@ static void add_where(struct strbuf *sb, const struct failure_facts *facts)
         strbuf_printf(sb, "no connection to %s", address);
         break;
     case LULL_PHASE_HANDSHAKE:
-        strbuf_printf(sb, "shaking hands with %s", address);
+        strbuf_printf(sb, "in the TLS handshake with %s", address);
         break;
     case LULL_PHASE_SETTINGS:
         strbuf_printf(sb, "connected to %s, waiting for its SETTINGS", address);

@@ -227,6 +227,10 @@ static void on_dialled_ready(struct endpoint *endpoint, unsigned ready)
     }
     switch (endpoint_finish_connect(endpoint)) {
     case IO_AGAIN:
+        if (*endpoint->phase_text != '\0') {
+            /* Connected, and there is a handshake: those who wait are told that they wait for something else now. */
+            sub->ops->on_phase(sub, sub->addresses[index].addr.text);
+        }
         return;
     case IO_OK:
         greet(sub, index);

@@ -66,7 +66,7 @@ struct endpoint {
     struct addr peer;
     int sys_errno;          /* of the last IO_FAIL, else 0 */
     const char *phase_text; /* static: of the last IO_FAIL, "connect", "TLS handshake", "read", "write"; while a dial is under way,
-                               "TLS handshake" once that has begun */
+                               "TLS handshake" once that has begun, when the owner's on_ready is called as well */
     const char *reason_text; /* [nullable] of the last IO_FAIL, where an errno does not say it */
     struct lull_task dead;  /* for the free phase */
     bool is_closed;

@@ -53,11 +53,14 @@ static void on_below_ready(struct endpoint *inner, unsigned ready)
         if (tls_wire_is_holding(&tls->wire)) {
             (void)tls_wire_push(&tls->wire);
         }
-        if (tls_shake(tls) == IO_AGAIN) {
+        const bool was_connected = tls->is_connected;
+        const bool is_waiting = tls_shake(tls) == IO_AGAIN;
+        if (is_waiting && (was_connected || !tls->is_connected)) {
             tls_watch_below(tls);
             return;
         }
-        ready = LULL_WANT_READ | LULL_WANT_WRITE;
+        /* Whoever dialled is told once that the handshake has begun: its finish_connect says IO_AGAIN, and phase_text what for. */
+        ready = is_waiting ? LULL_WANT_WRITE : LULL_WANT_READ | LULL_WANT_WRITE;
     } else if ((ready & LULL_WANT_WRITE) != 0) {
         /* Records that no owner waits for. A failure shows in the next write. */
         (void)tls_wire_push(&tls->wire);

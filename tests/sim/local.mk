@@ -21,3 +21,8 @@ tests_sim_walk_test_SOURCES = tests/sim/walk_test.c $(SIM_LIFE)
 tests_sim_watch_hour_test_SOURCES = tests/sim/watch_hour_test.c tests/support/etcd_wire.c tests/support/etcd_wire.h $(SIM_LIFE)
 tests_sim_hostile_alarm_test_SOURCES = tests/sim/hostile_alarm_test.c \
 	tests/support/hostile_alarm.c tests/support/hostile_alarm.h $(SIM_LIFE)
+
+if WITH_OPENSSL
+check_PROGRAMS += tests/sim/handshake_test
+tests_sim_handshake_test_SOURCES = tests/sim/handshake_test.c tests/support/certs.c tests/support/certs.h $(SIM_LIFE)
+endif

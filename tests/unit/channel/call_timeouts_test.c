@@ -159,6 +159,32 @@ START_TEST(what_is_left_is_sent_and_the_deadline_does_not_start_again)
 }
 END_TEST
 
+/* C17: HEADERS leave in the turn of the SETTINGS, and not a nanosecond before */
+START_TEST(headers_leave_at_900_ms_and_not_before)
+{
+    struct rig_call call = {0};
+    struct rig_step step = {.what = RIG_ACCEPT, .after_ns = 700 * LULL_MS, .is_mute = true};
+    rig_init(&rig);
+    rig_step(&rig, step);
+    rig.on_request = rig_stay_silent;
+    rig_open(&rig);
+    rig_call_with(&rig, &call, LULL_SECOND, false);
+    rig_advance_to(&rig, 900 * LULL_MS - 1);
+    ck_assert_uint_eq(peer_count(rig_peer(&rig, 0), FRAME_HEADERS), 0);
+    rig_advance(&rig, 1);
+    ck_assert_uint_eq(peer_count(rig_peer(&rig, 0), FRAME_HEADERS), 0);
+    peer_settings(rig_peer(&rig, 0));
+    rig_settle(&rig);
+    ck_assert_uint_eq(peer_count(rig_peer(&rig, 0), FRAME_HEADERS), 1);
+    rig_advance_to(&rig, LULL_SECOND - 1);
+    ck_assert_uint_eq(call.done, 0);
+    rig_advance(&rig, 1);
+    rig_expect(&call, LULL_CODE_DEADLINE_EXCEEDED, LULL_SECOND);
+    ck_assert_uint_eq(peer_count(rig_peer(&rig, 0), FRAME_RST), 1);
+    rig_fini(&rig);
+}
+END_TEST
+
 /* C17, variant: stuck in dial */
 START_TEST(stuck_in_dial_says_so)
 {
@@ -310,6 +336,7 @@ static Suite *call_timeouts_suite(void)
     tcase_add_test(tcase, expired_at_the_start_touches_nothing);
     tcase_add_test(tcase, a_silent_server_ends_at_the_deadline_with_a_reset);
     tcase_add_test(tcase, what_is_left_is_sent_and_the_deadline_does_not_start_again);
+    tcase_add_test(tcase, headers_leave_at_900_ms_and_not_before);
     tcase_add_test(tcase, stuck_in_dial_says_so);
     tcase_add_test(tcase, stuck_before_settings_says_so);
     tcase_add_test(tcase, the_earlier_of_timeout_and_deadline_counts);

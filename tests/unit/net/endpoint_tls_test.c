@@ -72,12 +72,14 @@ static void end_tls(void)
     lull_executor_free(x);
 }
 
-/* Runs until the client has heard of its handshake. */
+/* Runs until the client has heard of its handshake: that it has begun, and that it is over. */
 static enum io shake_hands(void)
 {
-    ck_assert_int_eq(endpoint_want(client, LULL_WANT_WRITE), 0);
     ck_assert_int_eq(endpoint_want(server, LULL_WANT_READ), 0);
-    run();
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(endpoint_want(client, LULL_WANT_WRITE), 0);
+        run();
+    }
     return endpoint_finish_connect(client);
 }
 
