@@ -6,6 +6,7 @@ SIM_LIFE = tests/sim/life.c tests/sim/life.h
 check_PROGRAMS += \
 	tests/sim/crowd_test \
 	tests/sim/hostile_alarm_test \
+	tests/sim/idle_cases_test \
 	tests/sim/idle_test \
 	tests/sim/keepalive_test \
 	tests/sim/seed_test \
@@ -14,6 +15,7 @@ check_PROGRAMS += \
 	tests/sim/watch_hour_test
 
 tests_sim_crowd_test_SOURCES = tests/sim/crowd_test.c $(SIM_LIFE)
+tests_sim_idle_cases_test_SOURCES = tests/sim/idle_cases_test.c $(SIM_LIFE)
 tests_sim_idle_test_SOURCES = tests/sim/idle_test.c $(SIM_LIFE)
 tests_sim_keepalive_test_SOURCES = tests/sim/keepalive_test.c $(SIM_LIFE)
 tests_sim_time_test_SOURCES = tests/sim/time_test.c $(SIM_LIFE)
