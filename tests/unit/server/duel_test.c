@@ -146,7 +146,10 @@ START_TEST(an_abusive_client_with_a_call_loses_it)
 {
     start((struct client){50 * LULL_MS, 100 * LULL_MS, false}, (struct police){LULL_SECOND, false},
           true);
-    rig_advance(&rig, 200 * LULL_MS);
+    rig_advance(&rig, 200 * LULL_MS - 1);
+    ck_assert_uint_eq(unary.done, 0);
+    ck_assert_uint_eq(rig_stats(&rig).too_many_pings, 0);
+    rig_advance(&rig, 1);
     ck_assert_uint_eq(rig_stats(&rig).too_many_pings, 1);
     unary_expect(&unary, LULL_CODE_UNAVAILABLE);
     ck_assert_ptr_nonnull(strstr(unary.message, "too_many_pings"));
