@@ -18,7 +18,7 @@ files() {
         git ls-files --cached --others --exclude-standard
     else
         find .clang-format CONTRIBUTING.md HACKING.md NEWS README.md SECURITY.md Makefile.am autogen.sh configure.ac \
-            lull.pc.in m4/lull.m4 quickstart src include tool testkit tests examples doc scripts fuzz bench \
+            lull.pc.in lull-uninstalled.pc.in m4/lull.m4 quickstart src include tool testkit tests examples doc scripts fuzz bench \
             -type f ! -name '*.o' ! -name '*.lo' ! -name '*.log' ! -path '*/.libs/*' ! -path '*/.deps/*' 2>/dev/null || :
     fi
 }

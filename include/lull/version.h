@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 /** The version of these headers. Since 0.1. */
-#define LULL_VERSION "0.1.0"
+#define LULL_VERSION "0.3.0"
 
 /** The version of the library in use, which need not be that of the headers. Static. Any thread.
  * Since 0.1. */
