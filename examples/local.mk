@@ -17,6 +17,10 @@ check_PROGRAMS += examples/fake_clock_test
 examples_fake_clock_test_SOURCES = examples/fake_clock_test.c
 examples_fake_clock_test_LDADD = liblull.la $(CHECK_LIBS)
 
+check_PROGRAMS += examples/fake_channel_test
+examples_fake_channel_test_SOURCES = examples/fake_channel_test.c
+examples_fake_channel_test_LDADD = liblull.la $(CHECK_LIBS)
+
 # Its last line is the one that Check programs print.
 check_PROGRAMS += examples/bring_your_own_transport
 examples_bring_your_own_transport_SOURCES = examples/bring_your_own_transport.c

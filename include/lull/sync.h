@@ -12,6 +12,9 @@
  * the host's waits for the host; the host's own can only block if the loop has run_once, else: LULL_RC_UNSUPPORTED.
  *
  * Nobody drives between two calls: what the server sends meanwhile, pings included, is answered at the next one.
+ *
+ * A blocking call waits for real time: a fake clock under it never moves, so its deadline never comes (a test that needs one drives
+ * lull_call_unary instead: examples/fake_channel_test.c).
  */
 #ifndef LULL_SYNC_H
 #define LULL_SYNC_H
