@@ -26,7 +26,8 @@ static void start(struct lull_call *call)
     } else if (call->timeouts.is_expired_at_start) {
         outcome.code = LULL_CODE_DEADLINE_EXCEEDED;
         outcome.reason = LULL_REASON_DEADLINE;
-        outcome.what = "the deadline had passed before the call started";
+        outcome.what = call->timeouts.timeout_ns == 0 ? "the deadline had passed before the call started: timeout_ns was 0"
+                                                      : "the deadline had passed before the call started";
     } else if (call_timeouts_start(call) != LULL_OK) {
         outcome.code = LULL_CODE_RESOURCE_EXHAUSTED;
         outcome.reason = LULL_REASON_INTERNAL;
