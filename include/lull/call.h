@@ -4,8 +4,8 @@
  * One RPC on a channel. Messages are bytes; bring your own protobuf.
  *
  * A unary call: lull_call_unary → (cancel)* → exactly one `done`.
- * A stream, of any of the three kinds: lull_call_start → (send)* half_close → on_headers → (on_message)* → exactly one
- * `on_closed`, last. What goes out and what comes in are independent of each other.
+ * A stream, of any of the three kinds: lull_call_start → exactly one `on_closed`, last. Between them goes out (send)* (half_close),
+ * and comes in (on_headers) (on_message)*, independent of each other: answers may come before half_close, and an end too.
  *
  * Threads: everything here may be called on any thread, but for lull_call_peer. What one thread asks of a call happens in the order in
  * which it asked. A thread that finds another one in a turn, or that does not drive a host's loop, hands over through the inbox and
@@ -13,7 +13,7 @@
  * so to a call that is just ending is dropped with LULL_OK, as one that is queued at the end is. A thread needs a reference of its own to
  * a call that another thread may see the end of.
  *
- * Callbacks come from a task of a turn, never inline, and may call any lull_ function but the four that drive: also the ones that end
+ * Callbacks come from a task of a turn, never inline, and may call any lull_ function but what drives (loop.h): also the ones that end
  * the call, its channel, or their own handle.
  */
 #ifndef LULL_CALL_H
@@ -36,8 +36,10 @@ struct lull_call_options {
     size_t size;
     const char *method;             /**< [borrow] "/package.Service/Method" */
     struct lull_metadata metadata;  /**< [borrow] copied */
-    int64_t timeout_ns;             /**< from now; LULL_NEVER: none (default); 0 or less: expired already */
-    struct lull_instant deadline_at; /**< on the loop's clock; LULL_NEVER: none (default); the earlier of the two counts */
+    int64_t timeout_ns;             /**< from the start of the call; LULL_NEVER: none (default). 0 is not "none": 0 or less has
+                                         expired already, and the call ends DEADLINE_EXCEEDED without a byte sent */
+    struct lull_instant deadline_at; /**< on the loop's clock; LULL_NEVER: none (default); 0 is not "none", but that
+                                         clock's origin; the earlier of the two counts */
     bool wait_for_ready;            /**< do not fail while the channel is in TRANSIENT_FAILURE */
     uint32_t max_recv_message_bytes; /**< 0: the channel's (default) */
     int64_t read_timeout_ns;        /**< the longest silence of the server; 0: the channel's (default); LULL_NEVER: none. See
@@ -67,14 +69,14 @@ struct lull_unary_result {
     struct lull_slice message;     /**< the response; empty unless status.code is OK */
 };
 
-/** Called once when the call is over. May call any lull_ function but the four that drive. Since 0.1. */
+/** Called once when the call is over. May call any lull_ function but what drives (loop.h). Since 0.1. */
 typedef void (*lull_unary_fn)(struct lull_call *call, const struct lull_unary_result *result, void *ctx);
 
 /**
  * Starts a unary call.
  * @param channel [ref] kept alive until the call is over
  * @param options [borrow] copied
- * @param request [ref] the request message, unframed
+ * @param request [ref] the request message, unframed; bytes without a slab must stay as they are until done
  * @param done what to call when it is over
  * @param ctx [borrow] handed to done
  * @param out [nullable] receives a reference of the caller's own; NULL: the library's is enough
@@ -146,7 +148,7 @@ LULL_API int lull_call_start(struct lull_channel *channel, const struct lull_cal
 /**
  * Sends a message. Before the call has a stream the message waits in the call and leaves with the HEADERS; all messages of one
  * turn leave in one write.
- * @param message [ref] unframed
+ * @param message [ref] unframed; bytes without a slab must stay as they are until on_closed
  * @return LULL_OK: it is queued. Else it was not taken: LULL_RC_AGAIN (LULL_CALL_QUEUE_BYTES are queued; on_writable follows),
  *   LULL_RC_STATE (after lull_call_half_close, and on a unary call), LULL_RC_CLOSED (the call is over, or the server has ended it and
  *   on_closed is on its way), LULL_RC_LIMIT (above max_send_message_bytes), LULL_RC_NOMEM. Any thread, callbacks included. Since 0.2.
@@ -185,7 +187,8 @@ LULL_API void lull_call_unref(struct lull_call *call);
 /** The number of this call on its channel, from 1. Any thread. Since 0.1. */
 LULL_API uint64_t lull_call_id(const struct lull_call *call);
 
-/** The address of the peer that has the call, "" before it has one [borrow]. In a callback of the call, or outside on the driving thread. Since 0.1. */
+/** The address of the peer that has the call, "" before it has one. [borrow] Until the callback returns, or outside one until the next
+ * turn: the call may go to another peer. In a callback of the call, or outside on the driving thread. Since 0.1. */
 LULL_API const char *lull_call_peer(const struct lull_call *call);
 
 #ifdef __cplusplus

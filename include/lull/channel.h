@@ -41,9 +41,10 @@ struct lull_channel_options {
                                        one of its own, opened at the first dial and freed with it, which blocking calls drive (sync.h) */
     const char *authority;          /**< [borrow, nullable] `:authority`; NULL: from the target */
     const char *user_agent;         /**< [borrow, nullable] put before our own, as gRPC does */
-    int64_t min_connect_timeout_ns; /**< one attempt, TCP to the first SETTINGS; default 20 s;
-                                       floor 10 ms */
-    int64_t backoff_initial_ns;     /**< default 1 s; floor 100 ms */
+    int64_t min_connect_timeout_ns; /**< how long one attempt may take, TCP to the first SETTINGS: at least this, or the
+                                       current backoff if that is longer (grpc/doc/connection-backoff.md); default 20 s;
+                                       floor 10 ms, 0 is the floor */
+    int64_t backoff_initial_ns;     /**< default 1 s; floor 100 ms, 0 is the floor */
     int64_t backoff_max_ns;         /**< default 120 s */
     double backoff_multiplier;      /**< default 1.6 */
     double backoff_jitter;          /**< default 0.2, in [0, 1) */
@@ -52,7 +53,7 @@ struct lull_channel_options {
     int64_t keepalive_time_ns;      /**< silence before a PING; default LULL_NEVER, as 0: no PING at
                                        all; floor 10 s. Since 0.2 */
     int64_t keepalive_timeout_ns;   /**< silence after a PING that means a dead peer; default 20 s;
-                                       floor 10 ms; LULL_NEVER: never judged. Since 0.2 */
+                                       floor 10 ms, 0 is the floor; LULL_NEVER: never judged. Since 0.2 */
     int64_t read_timeout_ns;      /**< of calls that do not say: the silence that ends one; default
                                        LULL_NEVER, as 0: none. Since 0.2 */
     bool keepalive_without_calls; /**< PING when no call runs, too; many servers punish it;
@@ -60,8 +61,8 @@ struct lull_channel_options {
     bool tcp_keepalive;           /**< the system's own probes (after 45 s, every 15 s, 3), which
                                        keep NATs and balancers from forgetting; default true. Since
                                        0.2 */
-    uint32_t max_recv_message_bytes;  /**< default 4 MiB */
-    uint32_t max_send_message_bytes;  /**< default INT32_MAX */
+    uint32_t max_recv_message_bytes;  /**< default 4 MiB; 0 is no "unlimited": empty messages only */
+    uint32_t max_send_message_bytes;  /**< default INT32_MAX; 0: empty messages only */
     uint32_t max_metadata_bytes;      /**< received, a call; default 16 KiB; advertised */
     uint32_t stream_window_bytes;     /**< default 256 KiB */
     uint32_t connection_window_bytes; /**< default 1 MiB */
@@ -94,7 +95,7 @@ LULL_API void lull_channel_options_init(struct lull_channel_options *options);
  * Several addresses are tried in order: the next at once after a failure, and after 250 ms in any case (gRFC A61); the backoff comes
  * after all have failed.
  * @param target [borrow] NUL-terminated
- * @param options [borrow] with a loop
+ * @param options [borrow] copied; of lull_channel_options_init. Without a loop the channel has one of its own
  * @param out receives the channel with one reference, owned by the caller; left alone on failure
  * @param error [nullable] receives the code and a text that names what was wrong
  * @return LULL_OK, LULL_RC_INVALID, LULL_RC_UNSUPPORTED (a name, and this library was built without c-ares), LULL_RC_NOMEM. Open to
@@ -123,7 +124,7 @@ LULL_API enum lull_state lull_channel_state(struct lull_channel *channel, bool t
  */
 LULL_API void lull_channel_enter_idle(struct lull_channel *channel);
 
-/** Told from a task that the state is another one, with the state it is now. May call any lull_ function but the four that drive. Since 0.2. */
+/** Told from a task that the state is another one, with the state it is now. May call any lull_ function but what drives (loop.h). Since 0.2. */
 typedef void (*lull_channel_watch_fn)(struct lull_channel *channel, enum lull_state now, void *ctx);
 
 /**
@@ -208,11 +209,12 @@ LULL_API void lull_channel_dump(const struct lull_channel *channel, lull_channel
 /** Forgets the backoff: a channel in TRANSIENT_FAILURE dials now, elsewhere nothing happens. Any thread. Since 0.1. */
 LULL_API void lull_channel_reset_backoff(struct lull_channel *channel);
 
-/** The options in force after defaults and clamps [borrow]; world is resolved. Since 0.1. */
+/** The options in force after defaults and clamps; world is resolved. [borrow] They never change, and are there until the caller's
+ * reference is given back. Any thread. Since 0.1. */
 LULL_API const struct lull_channel_options *
 lull_channel_effective_options(const struct lull_channel *channel);
 
-/** The target as it was given [borrow]. Since 0.1. */
+/** The target as it was given [borrow], until the caller's reference is given back. Any thread. Since 0.1. */
 LULL_API const char *lull_channel_target(const struct lull_channel *channel);
 
 /** The name of a state ("READY"). Static. Any thread. Since 0.1. */

@@ -7,6 +7,10 @@
  * Built-in loop, three ways to use it: lull_loop_run; or poll lull_loop_fd in your own loop and
  * call lull_loop_dispatch when it is readable; or fill a lull_loop_ops for yours. Nobody driving
  * means no progress, replies to pings included.
+ *
+ * "What drives", in all headers: lull_loop_run, _run_once, _dispatch and _flush, a host's lull_loop_on_alarm, lull_executor_turn and
+ * _turn_now. Each runs turns, and no turn runs inside a turn: in a callback they return LULL_RC_IN_TURN. So do lull_executor_enter
+ * and lull_sync_unary. Nor may a callback free its loop (lull_loop_free, _fini). All else may be called in one.
  */
 #ifndef LULL_LOOP_H
 #define LULL_LOOP_H
@@ -161,7 +165,7 @@ LULL_API int lull_loop_flush(struct lull_loop *loop);
  */
 LULL_API bool lull_loop_is_forked(const struct lull_loop *loop);
 
-/** Its executor [borrow]. Since 0.1. */
+/** Its executor [borrow], as long as the loop is there. Any thread. Since 0.1. */
 LULL_API struct lull_executor *lull_loop_executor(const struct lull_loop *loop);
 
 #ifdef __cplusplus

@@ -29,7 +29,8 @@ struct lull_metadata {
     size_t count;
 };
 
-/** A pair of two C strings, borrowed. Since 0.1. */
+/** A pair of two C strings [borrow]: it points to them, so they are there as long as it is used. What starts or answers a call
+ * copies its metadata before it returns. Any thread. Since 0.1. */
 LULL_API struct lull_metadatum lull_metadatum_text(const char *key, const char *value);
 
 /**

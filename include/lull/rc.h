@@ -18,7 +18,7 @@ enum lull_rc {
     LULL_RC_INVALID = 1,     /**< an argument or an option is wrong; the error text names it */
     LULL_RC_NOMEM = 2,       /**< no memory; nothing changed */
     LULL_RC_AGAIN = 3,       /**< not now: the queue is full; try after on_writable */
-    LULL_RC_IN_TURN = 4,     /**< one of the four driving functions was called inside a callback */
+    LULL_RC_IN_TURN = 4,     /**< what drives (loop.h), or a call that blocks, was called inside a callback */
     LULL_RC_CLOSED = 5,      /**< the channel, call or loop was closed */
     LULL_RC_UNSUPPORTED = 6, /**< this build or this system cannot do it */
     LULL_RC_SYSTEM = 7,      /**< a system call failed; the error text has its errno */

@@ -8,8 +8,8 @@
  * order with these (respond_headers) (send)* finish → exactly one on_closed, last. What comes in
  * and what goes out are independent of each other.
  *
- * Callbacks come from a task of a turn, never inline, and may call any lull_ function but the four
- * that drive: also the ones that end the call, or the server. All of it belongs to the thread that
+ * Callbacks come from a task of a turn, never inline, and may call any lull_ function but what
+ * drives (loop.h): also the ones that end the call, or the server. All of it belongs to the thread that
  * drives the loop.
  */
 #ifndef LULL_SERVER_H
@@ -40,8 +40,8 @@ struct lull_server_options {
     uint32_t max_streams; /**< calls at a time on one connection, told to clients; default 1 000; 0:
                              no limit */
     uint32_t max_recv_message_bytes; /**< a larger message ends its call, judged on its prefix;
-                                        default 4 MiB */
-    uint32_t max_send_message_bytes; /**< default INT32_MAX */
+                                        default 4 MiB; 0: empty messages only */
+    uint32_t max_send_message_bytes; /**< default INT32_MAX; 0: empty messages only */
     uint32_t max_metadata_bytes;  /**< of a request; default 16 KiB; told to clients; over it only
                                      that call ends */
     uint32_t stream_window_bytes; /**< default 256 KiB */
@@ -249,7 +249,7 @@ LULL_API int lull_server_call_respond_headers(struct lull_server_call *call,
 
 /**
  * Sends a message. All messages of one turn leave in one write.
- * @param message [ref] unframed
+ * @param message [ref] unframed; bytes without a slab must stay as they are until on_closed
  * @return LULL_OK: it is queued. Else it was not taken: LULL_RC_AGAIN (LULL_SERVER_QUEUE_BYTES are
  * queued; on_writable follows), LULL_RC_STATE (after the finish), LULL_RC_CLOSED (the call is over,
  * or on_closed is on its way), LULL_RC_LIMIT (above max_send_message_bytes), LULL_RC_NOMEM. Driving

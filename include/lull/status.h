@@ -95,7 +95,8 @@ struct lull_failure {
 /** How a call ended. Borrowed for the callback that delivers it. Since 0.1. */
 struct lull_status {
     enum lull_code code;
-    const char *message; /**< UTF-8 as a rule (the peer's bytes), NUL-terminated, never NULL */
+    const char *message; /**< the peer's words when the peer ended it (UTF-8 as a rule), ours when we did: then `failure` tells
+                              which; NUL-terminated, never NULL */
     size_t message_len;  /**< bytes, without the NUL */
     const struct lull_failure *failure; /**< [nullable] NULL when code is LULL_CODE_OK */
 };

@@ -11,6 +11,9 @@
  * text says), the caller keeps it; [own] passes to the callee, or to the caller for results; [ref]
  * the callee takes a reference of its own, the caller still gives its own back; [nullable] NULL is
  * allowed. No mark on a number or a struct passed by value.
+ *
+ * A reference to a slice without a slab counts nothing: its bytes must stay as they are until the call that they were sent on is
+ * over, its `done` or `on_closed` called.
  */
 #ifndef LULL_TYPES_H
 #define LULL_TYPES_H
@@ -119,8 +122,8 @@ struct lull_slice {
     struct lull_slab *slab;
 };
 
-/** A slice over memory that outlives every use of it: nothing is copied, nothing is counted. Since
- * 0.1. */
+/** A slice over memory that outlives every use of it: nothing is copied, nothing is counted. Not for a buffer on the stack of a
+ * function that returns before the call is over: lull_slice_copy is. Since 0.1. */
 static inline struct lull_slice lull_slice_static(const void *data, size_t len)
 {
     struct lull_slice s;

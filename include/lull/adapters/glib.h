@@ -4,6 +4,9 @@
  * lull on a GMainContext of GLib (2.36 or newer), and so in a GTK program. Header-only: include it in the program that links GLib;
  * liblull knows nothing of it.
  *
+ *     int lull_glib_new(GMainContext *host, const struct lull_executor_options *options, struct lull_loop **out);   (both may be NULL)
+ *     void lull_glib_free(struct lull_loop *loop);
+ *
  * lull is one GSource. Everything of it happens when that source is dispatched, in the thread that iterates the context. What is
  * started outside of lull's own callbacks, in another source's say, reaches the wire before the context sleeps. (Not in the prepare
  * or check function of a source, where nothing should be started.)

@@ -4,6 +4,9 @@
  * lull on an event_base of libevent (2.1 or newer). Header-only: include it in the program that links libevent (libevent_core is
  * enough); liblull knows nothing of it.
  *
+ *     int lull_libevent_new(struct event_base *host, const struct lull_executor_options *options, struct lull_loop **out);
+ *     void lull_libevent_free(struct lull_loop *loop);   (options may be NULL)
+ *
  * Everything of lull then happens in callbacks of that event_base, in the thread that runs it. What is started outside of lull's own
  * callbacks, in an event's of yours say, reaches the wire before the base sleeps. libevent's threads need not be turned on. A base
  * with a lull loop on it always has an event, so event_base_dispatch does not return by itself before lull_libevent_free.

@@ -3,6 +3,9 @@
  * @file libuv.h
  * lull on a libuv loop (1.30 or newer). Header-only: include it in the program that links libuv; liblull knows nothing of it.
  *
+ *     int lull_uv_new(uv_loop_t *host, const struct lull_executor_options *options, struct lull_loop **out);   (options may be NULL)
+ *     void lull_uv_free(struct lull_loop *loop);
+ *
  * Everything of lull then happens in callbacks of that uv_loop_t, in the thread that runs it. What is started outside of lull's own
  * callbacks, in a timer's of yours say, reaches the wire before the loop sleeps. Calls, connections and listening servers keep
  * uv_run from returning; sleeping channels do not.
