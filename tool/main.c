@@ -18,7 +18,7 @@
 #include "text.h"
 #include "watch.h"
 
-static void print_help(void)
+static void print_help(FILE *out)
 {
     (void)fputs(
         "usage: lull COMMAND ...\n"
@@ -31,7 +31,7 @@ static void print_help(void)
         "  lull --version                                       tell which lull this is\n"
         "\n"
         "A call: lull call --plaintext --data-hex '' 127.0.0.1:50051 /pkg.Service/Method\n",
-        stdout);
+        out);
 }
 
 static void print_version(void)
@@ -64,7 +64,7 @@ static int unknown_command(const char *word)
 static int help_main(int argc, char **argv)
 {
     if (argc == 0) {
-        print_help();
+        print_help(stdout);
     } else if (strcmp(argv[0], "call") == 0) {
         tool_call_help();
     } else if (strcmp(argv[0], "serve") == 0) {
@@ -98,7 +98,8 @@ int main(int argc, char **argv)
     (void)signal(SIGPIPE, SIG_IGN);
 
     if (argc < 2) {
-        tool_text_complain("a command is missing (see 'lull help')");
+        tool_text_complain("a command is missing");
+        print_help(stderr);
         return CALL_EXIT_USAGE;
     }
     const char *command = argv[1];

@@ -42,6 +42,9 @@ int tool_options_duration(const char *text, int64_t *out_ns, struct text_fault *
         return tool_text_fault_set(fault,
                                    "not a duration: a whole number and ns, us, ms, s, m or h");
     }
+    if (*at == '.' || *at == ',') {
+        return tool_text_fault_set(fault, "a fraction: the number must be whole, as in 1500ms");
+    }
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
         if (strcmp(at, units[i].name) != 0) {
             continue;
@@ -54,6 +57,18 @@ int tool_options_duration(const char *text, int64_t *out_ns, struct text_fault *
     }
     return tool_text_fault_set(fault, "%s: ns, us, ms, s, m or h must follow the whole number",
                                *at == '\0' ? "the unit is missing" : "unknown unit");
+}
+
+void tool_options_tell_raised(const char *option, int64_t asked_ns, int64_t in_force_ns)
+{
+    struct text_fault line;
+    if (asked_ns <= 0 || asked_ns >= in_force_ns) {
+        return;
+    }
+    const bool is_seconds = in_force_ns >= LULL_SECOND;
+    (void)tool_text_fault_set(&line, "%s is raised to %lld %s; --short-timers lifts the floor", option,
+                              (long long)(in_force_ns / (is_seconds ? LULL_SECOND : LULL_MS)), is_seconds ? "s" : "ms");
+    tool_text_complain(line.text);
 }
 
 /* The option that `word` names, also as --name=value; *value is what came with it, or NULL. */

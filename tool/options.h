@@ -50,6 +50,9 @@ int tool_options_parse(const struct tool_option *options, size_t count, const ch
 /* "300ms": a whole number and ns, us, ms, s, m or h. Returns 0, or -1 and a fault without the option's name. */
 int tool_options_duration(const char *text, int64_t *out_ns, struct text_fault *fault);
 
+/* A line on standard error when a time that was given is below its floor. */
+void tool_options_tell_raised(const char *option, int64_t asked_ns, int64_t in_force_ns);
+
 /* Reads the decimal digits at *at and moves *at behind them. False: none, or more than INT64_MAX. */
 bool tool_options_number(const char **at, int64_t *out);
 

@@ -177,11 +177,20 @@ static int open_server(struct run *run)
     return 0;
 }
 
+static void tell_raised(const struct run *run)
+{
+    const struct lull_server_options *in_force = lull_server_effective_options(run->server);
+    tool_options_tell_raised("--max-idle", run->options.max_connection_idle_ns, in_force->max_connection_idle_ns);
+    tool_options_tell_raised("--max-age", run->options.max_connection_age_ns, in_force->max_connection_age_ns);
+    tool_options_tell_raised("--keepalive", run->options.keepalive_time_ns, in_force->keepalive_time_ns);
+    tool_options_tell_raised("--keepalive-timeout", run->options.keepalive_timeout_ns, in_force->keepalive_timeout_ns);
+}
+
 static int print_addresses(const struct run *run)
 {
     const char *address;
     for (size_t i = 0; (address = lull_server_address(run->server, i)) != NULL; i++) {
-        (void)printf("listening on %s\n", address);
+        (void)printf("listening on %s (%s)\n", address, run->tls.cert != NULL ? "TLS" : "plaintext");
     }
     if (fflush(stdout) != 0) {
         tool_text_complain("cannot write to standard output");
@@ -248,6 +257,7 @@ int tool_serve_main(int argc, char **argv)
     status = open_server(&run);
     if (status == 0) {
         watch_signals(&run);
+        tell_raised(&run);
         status = print_addresses(&run);
     }
     if (status == 0) {

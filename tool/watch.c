@@ -36,6 +36,7 @@ struct run {
     bool is_asked;          /* a PING is out */
     bool has_failed_output;
     bool is_over;
+    char failed_at[256]; /* the address of the last attempt, if it failed; else "" */
 };
 
 /* Signals only leave a note and stop the loop, which lull_loop_stop may do in a handler. */
@@ -93,7 +94,7 @@ void tool_watch_help(void)
 static void begin_line(struct run *run, const char *what)
 {
     const int64_t since_ns = lull_instant_diff(lull_clock_now(lull_clock_system()), run->start_at);
-    (void)printf("%12.3f ms  %-10s  ", (double)since_ns / (double)LULL_MS, what);
+    (void)printf("%12.3f ms  %-11s  ", (double)since_ns / (double)LULL_MS, what);
 }
 
 static void end_line(struct run *run)
@@ -106,10 +107,18 @@ static void end_line(struct run *run)
     }
 }
 
+/* From 10 s on nobody wants to read milliseconds: "29 min 57 s". */
 static void put_duration(int64_t ns)
 {
+    const int64_t s = ns / LULL_SECOND;
     if (ns == LULL_NEVER) {
         (void)fputs("never", stdout);
+    } else if (s >= 3600) {
+        (void)printf("%lld h %lld min", (long long)(s / 3600), (long long)(s / 60 % 60));
+    } else if (s >= 60) {
+        (void)printf("%lld min %lld s", (long long)(s / 60), (long long)(s % 60));
+    } else if (s >= 10) {
+        (void)printf("%lld s", (long long)s);
     } else {
         (void)printf("%.3f ms", (double)ns / (double)LULL_MS);
     }
@@ -121,6 +130,10 @@ static void print_state(struct run *run, enum lull_state state)
     lull_channel_stats(run->channel, &stats);
     begin_line(run, "state");
     (void)fputs(lull_state_name((int)state), stdout);
+    if (state == LULL_STATE_TRANSIENT_FAILURE && run->failed_at[0] != '\0' && strstr(stats.reason, run->failed_at) == NULL) {
+        (void)fputs(": ", stdout);
+        tool_text_put(stdout, run->failed_at, strlen(run->failed_at));
+    }
     if (stats.reason[0] != '\0') {
         (void)fputs(": ", stdout);
         tool_text_put(stdout, stats.reason, strlen(stats.reason));
@@ -128,10 +141,42 @@ static void print_state(struct run *run, enum lull_state state)
     if (stats.is_in_idle_mode) {
         (void)fputs(" (idle mode: no connection, no timer)", stdout);
     } else if (stats.idle_after_ns != LULL_NEVER) {
-        (void)fputs(" (idle in ", stdout);
+        (void)fputs(" (falls asleep in ", stdout);
         put_duration(stats.idle_after_ns);
         (void)fputc(')', stdout);
     }
+    end_line(run);
+}
+
+/* "127.0.0.1:80 attempt 1: connection refused; next in 1 s" */
+static void on_event(void *ctx, const struct lull_event *event)
+{
+    struct run *run = ctx;
+    const char *name;
+    switch (event->kind) {
+    case LULL_EVENT_DIAL:
+        name = "dial";
+        break;
+    case LULL_EVENT_DIAL_FAILED:
+        name = "dial failed";
+        break;
+    case LULL_EVENT_NAME_FAILED:
+        name = "name failed";
+        break;
+    default:
+        return;
+    }
+    run->failed_at[0] = '\0';
+    if (event->kind == LULL_EVENT_DIAL_FAILED) {
+        const char *end = strstr(event->detail, " attempt ");
+        const size_t len = end != NULL ? (size_t)(end - event->detail) : 0;
+        if (len < sizeof(run->failed_at)) {
+            memcpy(run->failed_at, event->detail, len);
+            run->failed_at[len] = '\0';
+        }
+    }
+    begin_line(run, name);
+    tool_text_put(stdout, event->detail, strlen(event->detail));
     end_line(run);
 }
 
@@ -283,6 +328,8 @@ static int open_channel(struct run *run)
     }
     run->options.loop = run->loop;
     run->options.user_agent = "lull-tool/" LULL_VERSION;
+    run->options.trace.event = on_event;
+    run->options.trace.ctx = run;
     rc = tool_tls_open(&run->tls, false, &run->options.credentials, &error);
     if (rc == LULL_OK) {
         rc = lull_channel_new(run->words.items[0], &run->options, &run->channel, &error);
@@ -301,6 +348,10 @@ static int watch(struct run *run)
     (void)signal(SIGINT, on_stop_signal);
     (void)signal(SIGTERM, on_stop_signal);
     (void)signal(SIGUSR1, on_dump_signal);
+    const struct lull_channel_options *in_force = lull_channel_effective_options(run->channel);
+    tool_options_tell_raised("--idle", run->options.idle_timeout_ns, in_force->idle_timeout_ns);
+    tool_options_tell_raised("--keepalive", run->options.keepalive_time_ns, in_force->keepalive_time_ns);
+    tool_options_tell_raised("--keepalive-timeout", run->options.keepalive_timeout_ns, in_force->keepalive_timeout_ns);
     run->start_at = lull_clock_now(lull_clock_system());
     print_state(run, LULL_STATE_IDLE);
     (void)lull_channel_state(run->channel, true);

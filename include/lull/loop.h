@@ -9,8 +9,8 @@
  * means no progress, replies to pings included.
  *
  * "What drives", in all headers: lull_loop_run, _run_once, _dispatch and _flush, a host's lull_loop_on_alarm, lull_executor_turn and
- * _turn_now. Each runs turns, and no turn runs inside a turn: in a callback they return LULL_RC_IN_TURN. So do lull_executor_enter
- * and lull_sync_unary. Nor may a callback free its loop (lull_loop_free, _fini). All else may be called in one.
+ * _turn_now. Each runs turns, and no turn runs inside a turn: in a callback they return LULL_RC_IN_TURN. So do lull_executor_enter,
+ * lull_loop_join and lull_sync_unary. Nor may a callback free its loop (lull_loop_free, _fini). All else may be called in one.
  */
 #ifndef LULL_LOOP_H
 #define LULL_LOOP_H

@@ -34,7 +34,8 @@ refuses_with() {
 }
 
 # ---- commands
-refuses "no command" "a command is missing (see 'lull help')"
+run
+has "no command" "$status $(wc -c <"$work/out") $said" "64 0 lull: a command is missing" "usage: lull COMMAND" "lull call"
 refuses "an unknown command" "unknown command 'cal' (see 'lull help')" cal
 refuses "help for an unknown command" "unknown command 'cal' (see 'lull help')" help cal
 run help
@@ -88,10 +89,12 @@ done
 refuses "a duration without a unit" \
     "--deadline '5': the unit is missing: ns, us, ms, s, m or h must follow the whole number" \
     call --plaintext --deadline 5 $target $method
-for bad in 5x 0x5s 5S 5sec '5 s' 1.5s 5s5 5d; do
+for bad in 5x 0x5s 5S 5sec '5 s' 5s5 5d; do
     refuses "bad unit '$bad'" "--deadline '$bad': unknown unit: ns, us, ms, s, m or h must follow the whole number" \
         call --plaintext --deadline "$bad" $target $method
 done
+refuses "a fraction" "--deadline '1.5s': a fraction: the number must be whole, as in 1500ms" \
+    call --plaintext --deadline 1.5s $target $method
 refuses "a duration of 300 years" "--deadline '2628000h': too long: the longest is 292 years" \
     call --plaintext --deadline 2628000h $target $method
 

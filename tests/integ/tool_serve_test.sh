@@ -31,7 +31,7 @@ lull_serve() {
     shift
     start "$serve_name" "$lull" serve "$@"
     wait_until 20 listens_or_died "$serve_name" "$started" || error "$serve_name does not come up"
-    target=$(sed -n 's/^listening on //p' "$work/$serve_name.out" | head -n 1)
+    target=$(sed -n 's/^listening on \([^ ]*\).*/\1/p' "$work/$serve_name.out" | head -n 1)
     [ -n "$target" ] || error "$serve_name ended: $(tail -n 3 "$work/$serve_name.out" | tr '\n' ' ')"
 }
 
@@ -73,8 +73,8 @@ command_lines() {
 # ---- the methods
 methods() {
     lull_serve methods --listen 127.0.0.1:0 --listen "unix:$work/s"
-    is "both addresses are printed" "listening on $target
-listening on unix:$work/s" "$(cat "$work/methods.out")"
+    is "both addresses are printed" "listening on $target (plaintext)
+listening on unix:$work/s (plaintext)" "$(cat "$work/methods.out")"
     ask Echo 'hello there'
     is "Echo" "0 hello there" "$status $(cat "$work/out")"
     printf '' >"$work/in"
@@ -172,8 +172,9 @@ watches() {
         "IDLE CONNECTING READY IDLE "
     has "its fall into idle mode" "$lines" "idle mode: no connection, no timer"
     within "its PINGs, answered" 3 "$(printf '%s\n' "$lines" | grep -c '^ping .* ms (min ')" 10
-    run watch --plaintext --ping 0s --for 300ms "$target"
+    run watch --plaintext --ping 0s --idle 800ms --for 300ms "$target"
     is "a channel that is READY at the end" 0 "$status"
+    is "a time below the floor is told" "lull: --idle is raised to 1 s; --short-timers lifts the floor" "$said"
     is "without --ping there is none" 0 "$(grep -c ' ping ' "$work/out")"
     stop "$started"
 
@@ -185,9 +186,14 @@ watches() {
     lull_serve dead --echo --permit-keepalive 0s --permit-without-calls
     kill -STOP "$started"
     run watch --plaintext --ping 0s --keepalive 100ms --keepalive-timeout 200ms --short-timers --for 300ms "$target"
+    has "and when it dials" "$(cat "$work/out")" "dial         $target attempt 1"
     kill -CONT "$started"
     has "a server that hangs from the start" "$status $(cat "$work/out")" "14 " CONNECTING
     stop "$started"
+
+    run watch --plaintext --ping 0s --for 300ms 127.0.0.1:1
+    has "where nobody listens" "$status $(cat "$work/out")" "14 " "dial failed  127.0.0.1:1 attempt 1: connection refused; next in " \
+        "TRANSIENT_FAILURE: 127.0.0.1:1: connection refused (falls asleep in 29 min 5"
 }
 
 silence() {

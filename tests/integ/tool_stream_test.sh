@@ -12,7 +12,7 @@ listens_or_died() {
 
 start server "$lull" serve --echo --listen 127.0.0.1:0
 wait_until 20 listens_or_died || error "the server does not come up"
-target=$(sed -n 's/^listening on //p' "$work/server.out")
+target=$(sed -n 's/^listening on \([^ ]*\).*/\1/p' "$work/server.out")
 server=$started
 echo_method=/lull.Demo/Echo
 

@@ -20,7 +20,7 @@ lull_serve() {
     shift
     start "$serve_name" "$lull" serve --cert "$certs/leaf.pem" --key "$certs/leaf.key" "$@"
     wait_until 20 listens_or_died "$serve_name" "$started" || error "$serve_name does not come up"
-    port=$(sed -n 's/^listening on .*://p' "$work/$serve_name.out" | head -n 1)
+    port=$(sed -n 's/^listening on .*:\([0-9]*\) .*/\1/p' "$work/$serve_name.out" | head -n 1)
     [ -n "$port" ] || error "$serve_name ended: $(tail -n 3 "$work/$serve_name.out" | tr '\n' ' ')"
 }
 

@@ -146,7 +146,7 @@ listens_or_died() {
 echo_at() {
     start "$1" "$lull" serve --echo --listen "$2"
     wait_until 20 listens_or_died "$1" "$started"
-    port=$(sed -n 's/^listening on .*:\([0-9]*\)$/\1/p' "$work/$1.out" | head -n 1)
+    port=$(sed -n 's/^listening on .*:\([0-9]*\) .*/\1/p' "$work/$1.out" | head -n 1)
     [ -n "$port" ] || error "$1 ended: $(tail -n 3 "$work/$1.out" | tr '\n' ' ')"
 }
 

@@ -16,7 +16,7 @@ lull_serve() {
     shift
     start "$serve_name" "$lull" serve "$@"
     wait_until 20 listens_or_died "$serve_name" "$started" || error "$serve_name does not come up"
-    target=$(sed -n 's/^listening on //p' "$work/$serve_name.out" | head -n 1)
+    target=$(sed -n 's/^listening on \([^ ]*\).*/\1/p' "$work/$serve_name.out" | head -n 1)
     [ -n "$target" ] || error "$serve_name ended: $(tail -n 3 "$work/$serve_name.out" | tr '\n' ' ')"
 }
 

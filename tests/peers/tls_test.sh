@@ -104,7 +104,7 @@ nginx_before_us() {
         grep -q '^listening on ' "$work/backend.out" || is_gone "$backend"
     }
     wait_until 20 backend_listens || error "lull serve does not come up"
-    address=$(sed -n 's/^listening on //p' "$work/backend.out")
+    address=$(sed -n 's/^listening on \([^ ]*\).*/\1/p' "$work/backend.out")
     # shellcheck disable=SC2046 # words
     set -- $(free_ports 3)
     nginx_conf "$address" "$@" >"$work/nginx.conf"
