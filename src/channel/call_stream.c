@@ -33,6 +33,13 @@ static void note(struct lull_call *call)
     lull_executor_post(call->channel->executor, &call->work_task);
 }
 
+/* There is no memory for something of the response: the call ends by that, and what comes behind it is not told. */
+static void lose(struct lull_call *call, const char *what)
+{
+    call->response.lost = call->response.lost != NULL ? call->response.lost : what;
+    note(call);
+}
+
 /* Copies what is the application's of a block; LULL_OK or LULL_RC_NOMEM. */
 static int keep_metadata(struct lull_call *call, struct metadata_list *to,
                          const struct lull_metadata *from)
@@ -76,6 +83,8 @@ static void on_headers(struct h2_stream *stream, int http_status,
           http_status, headers->count);
     if (keep_metadata(call, &call->arena->headers, &view) != LULL_OK) {
         metadata_list_reset(&call->arena->headers);
+        lose(call, "the response's headers");
+        return;
     }
     if (!call->response.is_grpc) {
         h2_stream_take_raw(stream);
@@ -90,7 +99,7 @@ static void on_headers(struct h2_stream *stream, int http_status,
 static void on_message(struct h2_stream *stream, struct lull_slice message)
 {
     struct lull_call *call = call_of(stream);
-    if (call->stage == CALL_OVER) {
+    if (call->stage == CALL_OVER || call->response.lost != NULL) {
         lull_slice_unref(message);
         return;
     }
@@ -101,8 +110,7 @@ static void on_message(struct h2_stream *stream, struct lull_slice message)
         return;
     }
     if (call_receive_push(call, message) != LULL_OK) {
-        call->response.is_out_of_memory = true;
-        note(call);
+        lose(call, "a message");
     } else if (!call->receiving.is_paused) {
         note(call);
     }
@@ -140,6 +148,7 @@ static void on_trailers(struct h2_stream *stream, int http_status,
     }
     if (keep_metadata(call, &call->arena->trailers, &view) != LULL_OK) {
         metadata_list_reset(&call->arena->trailers);
+        lose(call, "the trailers");
     }
     if (response_has_verdict_of_server(&call->response)) {
         call_timeouts_stop(call);

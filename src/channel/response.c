@@ -99,7 +99,7 @@ bool response_has_begun(const struct response *response)
 bool response_is_decided(const struct response *response)
 {
     const struct response *r = response;
-    if (r->is_closed || r->is_doubled || r->has_end_of_data || r->is_out_of_memory ||
+    if (r->is_closed || r->is_doubled || r->has_end_of_data || r->lost != NULL ||
         r->raw_len == sizeof(r->raw)) {
         return true;
     }
@@ -232,8 +232,8 @@ static struct verdict judge_end(const struct response *r, struct strbuf *text)
 struct verdict response_judge(const struct response *response, struct strbuf *text)
 {
     const struct response *r = response;
-    if (r->is_out_of_memory) {
-        strbuf_add(text, "no memory for a message");
+    if (r->lost != NULL) {
+        strbuf_printf(text, "no memory for %s", r->lost);
         return verdict_of(LULL_CODE_RESOURCE_EXHAUSTED, LULL_REASON_INTERNAL);
     }
     if (r->is_doubled) {

@@ -26,14 +26,15 @@
 
 /* What came, as far as it matters for the status. */
 struct response {
-    int http_status;       /* of the first header block; -1: it had no `:status` */
-    bool has_headers;      /* a header block that was not the last one */
-    bool is_doubled;       /* a second one */
-    bool has_trailers;     /* the header block with END_STREAM */
-    bool has_end_of_data;  /* END_STREAM on DATA */
-    bool is_closed;        /* the stream is over, `end` says why */
-    bool is_unary;         /* OK means one message */
-    bool is_out_of_memory; /* a message was lost here */
+    int http_status;      /* of the first header block; -1: it had no `:status` */
+    bool has_headers;     /* a header block that was not the last one */
+    bool is_doubled;      /* a second one */
+    bool has_trailers;    /* the header block with END_STREAM */
+    bool has_end_of_data; /* END_STREAM on DATA */
+    bool is_closed;       /* the stream is over, `end` says why */
+    bool is_unary;        /* OK means one message */
+    const char
+        *lost; /* what there was no memory for: nothing behind it is told; NULL: nothing was lost */
     bool has_content_type;
     bool is_grpc; /* the content-type is */
     bool has_grpc_status;

@@ -369,6 +369,47 @@ START_TEST(a_kept_message_outlives_everything)
 }
 END_TEST
 
+/* Ten messages come in one read, headers and trailers with them, and the n-th block from here on is not to be had. */
+static bool ten_without_block(uint64_t n, bool *has_gap_been_met)
+{
+    static const char all[] = "0,1,2,3,4,5,6,7,8,9,";
+    struct peer *peer = begin();
+    bool was_ok;
+    peer_headers(peer, 1, 0, ":status", "200", "content-type", "application/grpc", "x-a", "1",
+                 NULL);
+    for (int i = 0; i < 10; i++) {
+        char digit = (char)('0' + i);
+        server_send(peer, 1, &digit, 1);
+    }
+    peer_headers(peer, 1, FLAG_END_STREAM, "grpc-status", "0", "x-t", "3", NULL);
+    rig.memory.fail_at = rig.memory.asked + n;
+    rig_settle(&rig);
+    was_ok = rig.memory.asked < rig.memory.fail_at;
+    rig.memory.fail_at = 0;
+    rig_advance(&rig, LULL_SECOND);
+    ck_assert_int_eq(strncmp(a.text, all, strlen(a.text)), 0);
+    if (a.code == LULL_CODE_OK) {
+        ck_assert_str_eq(a.text, all);
+        ck_assert_uint_eq(a.headers, 1);
+        ck_assert_uint_eq(a.trailers, 1);
+    } else if (a.code == LULL_CODE_RESOURCE_EXHAUSTED) {
+        told_expect_text(&a, "no memory for ");
+        *has_gap_been_met = *has_gap_been_met || strstr(a.line, "no memory for a message") != NULL;
+    }
+    end();
+    return was_ok;
+}
+
+START_TEST(what_is_lost_for_want_of_memory_is_the_end_and_nothing_behind_it_is_told)
+{
+    bool has_gap_been_met = false;
+    for (uint64_t n = 1; !ten_without_block(n, &has_gap_been_met); n++) {
+        ck_assert_uint_lt(n, 500);
+    }
+    ck_assert(has_gap_been_met);
+}
+END_TEST
+
 static void one_try(uint64_t fail_after, bool *was_ok)
 {
     struct lull_call_handler handler = {.size = sizeof(handler), .on_closed = on_closed};
@@ -444,6 +485,7 @@ static Suite *call_receive_suite(void)
     tcase_add_test(tcase, closing_the_channel_does_the_same);
     tcase_add_test(tcase, our_own_ends_drop_what_was_not_told);
     tcase_add_test(tcase, a_kept_message_outlives_everything);
+    tcase_add_test(tcase, what_is_lost_for_want_of_memory_is_the_end_and_nothing_behind_it_is_told);
     tcase_add_test(tcase, no_memory_ends_in_a_code_or_a_status);
     suite_add_tcase(suite, tcase);
     return suite;
