@@ -41,8 +41,8 @@ struct lull_watch {
     void *host;                /**< for the loop's own use */
 };
 
-/** The seam. `soon` and `run_once` may be NULL. Called in context except `wake` (any thread). Since
- * 0.1. */
+/** The seam. `soon` and `run_once` may be NULL. Called in context, except `run_once`, and `wake` on a thread that does not drive.
+ * A turn inside a verb other than `run_once` is refused (LULL_RC_IN_TURN), and asked for again. Since 0.1. */
 struct lull_loop_ops {
     /** Watch w->fd (level-triggered) for `want`, replacing what was wanted; NONE forgets it. 0 or
      * an errno. */

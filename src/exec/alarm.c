@@ -45,15 +45,20 @@ void executor_on_alarm_gone(struct lull_executor *executor)
     if (executor->is_asking_alarm) {
         executor->is_alarm_lost = true;
     }
+    executor->is_soon_lost = executor->is_asking_soon;
     executor->alarm_at = lull_at(LULL_NEVER);
 }
 
 void executor_alarm_on_refused(struct lull_executor *executor)
 {
     /* Another thread's attempt says nothing about our alarm. */
-    if (executor_is_here(executor) && executor->is_asking_alarm) {
+    if (!executor_is_here(executor)) {
+        return;
+    }
+    if (executor->is_asking_alarm) {
         executor->is_alarm_lost = true;
     }
+    executor->is_soon_lost = executor->is_asking_soon;
 }
 
 void executor_alarm_on_turn(struct lull_executor *executor, struct lull_instant now)
@@ -131,15 +136,38 @@ void executor_alarm_after_quiet(struct lull_executor *executor)
     }
 }
 
+/*
+ * On a host's thread the verb is called in context, so that a turn inside it is refused: it would run inside whatever asked, a
+ * start, or a host that walks its watches. The host may have had no other turn in mind, so that one is asked for by the alarm.
+ */
+void executor_call_verb(struct lull_executor *executor, void (*verb)(struct lull_loop *loop))
+{
+    const bool visits =
+        executor->is_loop_silent && !executor_is_here(executor) && executor_visit(executor);
+    if (!visits && !executor_is_here(executor)) {
+        verb(executor->loop);
+        return;
+    }
+    executor->is_asking_soon = true;
+    executor->is_soon_lost = false;
+    verb(executor->loop);
+    executor->is_asking_soon = false;
+    if (executor->is_soon_lost) {
+        atomic_store_explicit(&executor->is_soon_asked, false, memory_order_seq_cst);
+    }
+    if (visits) {
+        if (executor->is_soon_lost) {
+            executor_alarm_update(executor);
+        }
+        executor_end_visit(executor);
+    }
+}
+
 void executor_ask_soon(struct lull_executor *executor)
 {
-    struct lull_loop *loop = executor->loop;
+    const struct lull_loop_ops *ops = executor->loop->ops;
     if (!atomic_exchange_explicit(&executor->is_soon_asked, true, memory_order_seq_cst)) {
-        if (loop->ops->soon != NULL) {
-            loop->ops->soon(loop);
-        } else {
-            loop->ops->wake(loop);
-        }
+        executor_call_verb(executor, ops->soon != NULL ? ops->soon : ops->wake);
     }
     if (executor_is_open(executor)) {
         /* Who drove last may not be the one who sleeps now. */

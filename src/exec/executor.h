@@ -112,6 +112,9 @@ bool executor_is_alarm_refused(const struct lull_executor *executor);
 bool executor_sleep(struct lull_executor *executor);
 void executor_awake(struct lull_executor *executor);
 
+/* Calls the loop's `soon` or `wake`; on the driving thread of a host's loop in context, so that no turn runs inside it. Any thread. */
+void executor_call_verb(struct lull_executor *executor, void (*verb)(struct lull_loop *loop));
+
 /* Wakes the loop if it sleeps: something was put in from another thread. Any thread. */
 void executor_wake_if_asleep(struct lull_executor *executor);
 

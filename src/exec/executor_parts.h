@@ -49,12 +49,14 @@ struct lull_executor {
     struct timerq timers;
     struct lanes lanes;
 
-    struct lull_loop *loop;       /* NULL: driven by hand */
-    struct lull_instant alarm_at; /* the alarm that stands at the loop, LULL_NEVER: none */
-    bool has_asked_alarm;         /* the loop may have one, over here or not */
-    bool is_asking_alarm;         /* inside loop->ops->alarm */
-    bool is_alarm_lost;           /* it was used up before it returned */
-    bool is_alarm_refused;        /* the last one asked for was refused */
+    struct lull_loop *loop;           /* NULL: driven by hand */
+    struct lull_instant alarm_at;     /* the alarm that stands at the loop, LULL_NEVER: none */
+    bool has_asked_alarm;             /* the loop may have one, over here or not */
+    bool is_asking_alarm;             /* inside loop->ops->alarm */
+    bool is_alarm_lost;               /* it was used up before it returned */
+    bool is_asking_soon;              /* inside loop->ops->soon or wake, in context */
+    bool is_soon_lost;                /* a turn was refused inside that */
+    bool is_alarm_refused;            /* the last one asked for was refused */
     struct list_node refusal_watches; /* who is told of that */
     bool is_loop_silent; /* it never says when it sleeps: take it for asleep between turns */
 
@@ -72,7 +74,7 @@ struct lull_executor {
     struct lull_counters counters;
 
     char other_threads[EXECUTOR_LINE_BYTES]; /* what follows is written by any thread */
-    _Atomic(unsigned) keepers; /* 0: nobody counts */
+    _Atomic(unsigned) keepers;               /* 0: nobody counts */
     struct inbox inbox;
     _Atomic(int) loop_state;     /* enum executor_loop_state */
     _Atomic(bool) is_soon_asked; /* the loop was asked for a turn that has not come yet */

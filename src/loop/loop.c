@@ -285,6 +285,6 @@ void lull_loop_stop(struct lull_loop *loop)
     __atomic_store_n(&loop->is_stopping, 1, __ATOMIC_SEQ_CST);
     /* In a callback the loop looks at the mark before it sleeps. */
     if (!lull_executor_in_context(loop->executor)) {
-        loop->ops->wake(loop);
+        executor_call_verb(loop->executor, loop->ops->wake);
     }
 }

@@ -268,6 +268,94 @@ START_TEST(soon_is_wake_where_there_is_no_soon)
 }
 END_TEST
 
+/* ---- a host whose verbs run a turn instead of asking for one */
+
+static struct {
+    int (*turn)(void);
+    int rc, calls;
+    bool was_in_context;
+} inside;
+
+static int turn_now(void)
+{
+    return lull_executor_turn_now(host.loop.executor);
+}
+
+static int turn_by_alarm(void)
+{
+    return lull_loop_on_alarm(&host.loop);
+}
+
+static int flush_now(void)
+{
+    return lull_loop_flush(&host.loop);
+}
+
+static void turn_inside(struct lull_loop *loop)
+{
+    inside.calls++;
+    inside.was_in_context = lull_executor_in_context(loop->executor);
+    inside.rc = inside.turn();
+}
+
+static const struct lull_loop_ops eager_soon = {
+    .watch = watch_none, .alarm = note_alarm, .wake = note_wake, .soon = turn_inside};
+static const struct lull_loop_ops eager_wake = {
+    .watch = watch_none, .alarm = note_alarm, .wake = turn_inside};
+
+static const struct {
+    const struct lull_loop_ops *ops;
+    int (*turn)(void);
+    bool is_by_watch;
+    int alarms; /* a turn that was refused comes by the alarm */
+} eager[] = {
+    {&eager_soon, turn_now, false, 1},  {&eager_soon, turn_by_alarm, false, 1},
+    {&eager_soon, turn_now, true, 1},   {&eager_soon, turn_by_alarm, true, 1},
+    {&eager_wake, turn_now, false, 1},  {&eager_wake, turn_by_alarm, true, 1},
+    {&eager_soon, flush_now, false, 0},
+};
+
+START_TEST(a_turn_inside_soon_or_wake_is_refused_and_still_wanted)
+{
+    struct noting n = {.runs = 0};
+
+    memset(&inside, 0, sizeof(inside));
+    inside.turn = eager[_i].turn;
+    begin(eager[_i].ops);
+    lull_task_init(&n.task, note_run);
+    lull_task_init(&n.watch.on_ready, note_ready);
+    for (int round = 1; round <= 2; round++) {
+        if (eager[_i].is_by_watch) {
+            lull_watch_ready(&host.loop, &n.watch, LULL_WANT_READ);
+        } else {
+            ck_assert(lull_executor_submit(host.loop.executor, &n.task));
+        }
+        ck_assert_int_eq(inside.calls, round);
+        ck_assert_int_eq(inside.rc, LULL_RC_IN_TURN);
+        ck_assert(inside.was_in_context);
+        ck_assert_int_eq(n.runs, round - 1);
+        ck_assert_int_eq(host.alarms, round * eager[_i].alarms);
+        ck_assert(eager[_i].alarms == 0 || host.alarm_at.ns == host.clock.mono_at.ns);
+        ck_assert_int_eq(lull_loop_on_alarm(&host.loop), LULL_OK);
+        ck_assert_int_eq(n.runs, round);
+    }
+    end();
+}
+END_TEST
+
+START_TEST(a_turn_inside_the_wake_of_a_stop_is_refused)
+{
+    memset(&inside, 0, sizeof(inside));
+    inside.turn = turn_now;
+    begin(&eager_wake);
+    lull_loop_stop(&host.loop);
+    ck_assert_int_eq(inside.calls, 1);
+    ck_assert_int_eq(inside.rc, LULL_RC_IN_TURN);
+    ck_assert(!lull_executor_in_context(host.loop.executor));
+    end();
+}
+END_TEST
+
 START_TEST(what_waits_at_the_end_is_run_first)
 {
     struct noting n = {.runs = 0};
@@ -430,6 +518,9 @@ static Suite *loop_suite(void)
     tcase_add_test(cases, a_round_that_fails_ends_the_run);
     tcase_add_test(cases, driving_inside_a_callback_is_refused_and_stopping_is_not);
     tcase_add_test(cases, soon_is_wake_where_there_is_no_soon);
+    tcase_add_loop_test(cases, a_turn_inside_soon_or_wake_is_refused_and_still_wanted, 0,
+                        (int)(sizeof(eager) / sizeof(eager[0])));
+    tcase_add_test(cases, a_turn_inside_the_wake_of_a_stop_is_refused);
     tcase_add_test(cases, what_waits_at_the_end_is_run_first);
     tcase_add_test(cases, whoever_posts_for_ever_does_not_keep_the_loop_from_ending);
     tcase_add_test(cases, an_alarm_that_a_host_runs_early_is_asked_for_again);
