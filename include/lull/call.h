@@ -82,7 +82,8 @@ typedef void (*lull_unary_fn)(struct lull_call *call, const struct lull_unary_re
  * @param out [nullable] receives a reference of the caller's own; NULL: the library's is enough
  * @param error [nullable] receives what was wrong with the arguments
  * @return LULL_OK: done will come, exactly once. Else it will not: LULL_RC_INVALID (method, metadata, options), LULL_RC_CLOSED,
- *   LULL_RC_NOMEM, LULL_RC_LIMIT (message too large, queue full). Any thread, callbacks included. Since 0.1.
+ *   LULL_RC_NOMEM, LULL_RC_LIMIT (message too large, metadata beyond the 64 KiB of a header block, queue full). Any thread,
+ *   callbacks included. Since 0.1.
  */
 LULL_API int lull_call_unary(struct lull_channel *channel, const struct lull_call_options *options,
                              struct lull_slice request, lull_unary_fn done, void *ctx, struct lull_call **out,
@@ -139,7 +140,7 @@ static inline void lull_call_handler_init(struct lull_call_handler *handler)
  * @param out [nullable] receives a reference of the caller's own; NULL: the library's is enough
  * @param error [nullable] receives what was wrong with the arguments
  * @return LULL_OK: on_closed will come, exactly once. Else nothing will: LULL_RC_INVALID (method, metadata, options, handler),
- *   LULL_RC_CLOSED, LULL_RC_NOMEM, LULL_RC_LIMIT (queue full). Any thread, callbacks included. Since 0.2.
+ *   LULL_RC_CLOSED, LULL_RC_NOMEM, LULL_RC_LIMIT (metadata beyond the 64 KiB of a header block, queue full). Any thread, callbacks included. Since 0.2.
  */
 LULL_API int lull_call_start(struct lull_channel *channel, const struct lull_call_options *options,
                              const struct lull_call_handler *handler, void *ctx, struct lull_call **out,

@@ -242,7 +242,8 @@ lull_server_effective_options(const struct lull_server *server);
  * @param headers [borrow, nullable]
  * @return LULL_OK, LULL_RC_INVALID (lull_metadata_check), LULL_RC_STATE (the second time, after a
  * message or the finish), LULL_RC_CLOSED (the call is over, or on_closed is on its way),
- * LULL_RC_NOMEM. Driving thread, callbacks included. Since 0.2.
+ * LULL_RC_LIMIT (a header block of more than 64 KiB cannot be sent, counting 12 bytes for each field
+ * and "-bin" values in base64: nothing was sent, less still can be), LULL_RC_NOMEM. Driving thread, callbacks included. Since 0.2.
  */
 LULL_API int lull_server_call_respond_headers(struct lull_server_call *call,
                                               const struct lull_metadata *headers);

@@ -12,6 +12,7 @@
 #include "channel/call_cancel.h"
 #include "channel/channel_idle.h"
 #include "exec/executor.h"
+#include "h2/headers.h"
 
 static void start(struct lull_call *call)
 {
@@ -104,6 +105,13 @@ int call_check(const struct lull_channel *channel, const struct lull_call_option
     int rc = lull_metadata_check(&options->metadata, error);
     if (rc != LULL_OK) {
         return rc;
+    }
+    const size_t block = headers_metadata_bytes(&options->metadata) + strlen(options->method);
+    if (block > HEADERS_BLOCK_MAX_BYTES) {
+        return rc_fail(error, LULL_RC_LIMIT,
+                       "the metadata takes %zu bytes of a request's header block, of which at most "
+                       "%zu can be sent",
+                       block, HEADERS_BLOCK_MAX_BYTES);
     }
     if (channel_is_closing(channel)) {
         return rc_fail(error, LULL_RC_CLOSED, "the channel is closed");

@@ -47,14 +47,19 @@ void answer_on_ended(struct h2_transport *t, int32_t id)
 
 /* ---- trailers that wait */
 
-/* Keeps a copy. A bare status needs none. */
+/* Keeps a copy. A bare status needs none. Too large is said now, not when its turn comes. */
 static int keep(struct h2_stream *stream, const char *message, const struct lull_metadata *trailers)
 {
     const struct lull_allocator *allocator = executor_allocator(stream->transport->executor);
     const size_t len = message == NULL ? 0 : strlen(message);
+    const struct headers_answer what = {
+        .has_grpc_status = true, .grpc_message = message, .metadata = trailers};
     struct answer *answer;
     if (len == 0 && (trailers == NULL || trailers->count == 0)) {
         return LULL_OK;
+    }
+    if (headers_answer_bytes(&what) > HEADERS_BLOCK_MAX_BYTES) {
+        return LULL_RC_LIMIT;
     }
     answer = mem_alloc(allocator, sizeof(*answer) + len + 1);
     if (answer == NULL) {

@@ -123,6 +123,28 @@ static size_t put_custom(struct headers_state *headers, const struct lull_metada
     return metadata->count;
 }
 
+size_t headers_metadata_bytes(const struct lull_metadata *metadata)
+{
+    size_t sum = 0;
+    for (size_t i = 0; metadata != NULL && i < metadata->count; i++) {
+        const struct lull_metadatum *item = &metadata->items[i];
+        sum += HEADERS_FIELD_BYTES + item->key_len +
+               (metadata_is_binary(item->key, item->key_len)
+                    ? base64_encoded_length(item->value_len)
+                    : item->value_len);
+    }
+    return sum;
+}
+
+size_t headers_fields_bytes(const nghttp2_nv *fields, size_t count)
+{
+    size_t sum = HEADERS_BLOCK_BYTES;
+    for (size_t i = 0; i < count; i++) {
+        sum += HEADERS_FIELD_BYTES + fields[i].namelen + fields[i].valuelen;
+    }
+    return sum;
+}
+
 static size_t encoded_bytes(const struct lull_metadata *metadata)
 {
     size_t sum = 0;
@@ -209,6 +231,25 @@ static size_t put_answer(struct headers_state *headers, const struct headers_ans
     return n;
 }
 
+static size_t text_bytes(const char *name, const char *value)
+{
+    return value == NULL ? 0 : HEADERS_FIELD_BYTES + strlen(name) + strlen(value);
+}
+
+size_t headers_answer_bytes(const struct headers_answer *answer)
+{
+    const char *const message = answer->grpc_message;
+    size_t sum = HEADERS_BLOCK_BYTES + headers_metadata_bytes(answer->metadata) +
+                 text_bytes(":status", answer->http_status) +
+                 text_bytes("content-type", answer->content_type) +
+                 text_bytes("allow", answer->allow) +
+                 text_bytes("grpc-status", answer->has_grpc_status ? "16" : NULL);
+    if (message != NULL && message[0] != '\0') {
+        sum += text_bytes("grpc-message", "") + percent_encoded_length(message, strlen(message));
+    }
+    return sum;
+}
+
 int headers_build_answer(struct h2_transport *t, const struct headers_answer *answer,
                          nghttp2_nv **fields, size_t *count)
 {
@@ -218,6 +259,9 @@ int headers_build_answer(struct h2_transport *t, const struct headers_answer *an
         answer->grpc_message == NULL
             ? 0
             : percent_encoded_length(answer->grpc_message, strlen(answer->grpc_message));
+    if (headers_answer_bytes(answer) > HEADERS_BLOCK_MAX_BYTES) {
+        return LULL_RC_LIMIT;
+    }
     const int rc = reserve(t, ANSWER_FIELDS + custom, message + encoded_bytes(answer->metadata));
     if (rc != LULL_OK) {
         return rc;

@@ -50,6 +50,21 @@ struct headers_state {
 void headers_init(struct h2_transport *t);
 void headers_fini(struct h2_transport *t);
 
+/*
+ * The largest header block that nghttp2 makes of what we give it, counted as it counts (nghttp2_hd_deflate_bound): so many bytes for the
+ * block, so many for each field beside its name and value. More is not sent; a field of this size would also be the end of the connection
+ * at any peer that reads with nghttp2.
+ */
+#define HEADERS_BLOCK_MAX_BYTES ((size_t)64 * 1024)
+#define HEADERS_BLOCK_BYTES     ((size_t)17)
+#define HEADERS_FIELD_BYTES     ((size_t)12)
+
+/* What metadata takes of that, "-bin" values in base64. */
+size_t headers_metadata_bytes(const struct lull_metadata *metadata /* [nullable] */);
+
+/* What the block of these fields takes in all. */
+size_t headers_fields_bytes(const nghttp2_nv *fields, size_t count);
+
 /* The fields of a request, valid until the next call. LULL_OK or LULL_RC_NOMEM. */
 int headers_build(struct h2_transport *t, const struct h2_request *request, nghttp2_nv **fields,
                   size_t *count);
@@ -65,7 +80,10 @@ struct headers_answer {
     const struct lull_metadata *metadata; /* [nullable] */
 };
 
-/* Its fields, valid until the next call of these two. LULL_OK or LULL_RC_NOMEM. */
+/* What its block takes in all, before anything is made of it. */
+size_t headers_answer_bytes(const struct headers_answer *answer);
+
+/* Its fields, valid until the next call of these two. LULL_OK, LULL_RC_NOMEM, or LULL_RC_LIMIT: the block is too large to be sent. */
 int headers_build_answer(struct h2_transport *t, const struct headers_answer *answer,
                          nghttp2_nv **fields, size_t *count);
 

@@ -71,7 +71,7 @@ uint64_t h2_transport_answers_sent(const struct h2_transport *transport);
 
 /*
  * The response's HEADERS: ":status 200", content-type, and `headers` [nullable], checked by lull_metadata_check. Once, before the first
- * message. LULL_OK, LULL_RC_NOMEM, LULL_RC_STATE the second time or after the trailers, LULL_RC_CLOSED when the stream is over. Not from
+ * message. LULL_OK, LULL_RC_NOMEM, LULL_RC_LIMIT when the block is larger than can be sent (headers.h), LULL_RC_STATE the second time or after the trailers, LULL_RC_CLOSED when the stream is over. Not from
  * an op.
  */
 int h2_stream_respond(struct h2_stream *stream, const struct lull_metadata *headers);

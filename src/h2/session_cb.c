@@ -6,6 +6,7 @@
  */
 #include "h2/session_cb.h"
 
+#include "base/strbuf.h"
 #include "h2/answer.h"
 #include "h2/flow.h"
 #include "h2/inner.h"
@@ -262,17 +263,45 @@ static int on_frame_send(nghttp2_session *session, const nghttp2_frame *frame, v
     return 0;
 }
 
-/* A request that nghttp2 itself will not send: it closes the stream after this. */
+/* Too much for one block: a verb that could see it has refused it (headers.h), a request's own fields may still make it so. */
+static void describe_unsent(const nghttp2_headers *frame, const char *whose, int error, char *text,
+                            size_t size)
+{
+    struct strbuf sb;
+    strbuf_init(&sb, text, size);
+    if (error == NGHTTP2_ERR_FRAME_SIZE_ERROR) {
+        strbuf_printf(&sb, "%s metadata is too large to be sent: a block of %zu bytes, at most %zu",
+                      whose, headers_fields_bytes(frame->nva, frame->nvlen), HEADERS_BLOCK_MAX_BYTES);
+    } else {
+        strbuf_printf(&sb, "%s HEADERS could not be sent: %s", whose, nghttp2_strerror(error));
+    }
+}
+
+/*
+ * A block that nghttp2 will not send. It closes the stream of a request by itself after this; of an answer nothing would ever be heard,
+ * on either side, so its stream is reset.
+ */
 static int on_frame_not_send(nghttp2_session *session, const nghttp2_frame *frame, int error,
                              void *user)
 {
-    struct h2_stream *stream = NULL;
-    (void)user;
-    if (frame->hd.type == NGHTTP2_HEADERS && error == NGHTTP2_ERR_FRAME_SIZE_ERROR) {
-        stream = stream_at(session, frame->hd.stream_id);
+    struct h2_transport *t = user;
+    struct h2_stream *stream;
+    char text[160];
+    if (frame->hd.type != NGHTTP2_HEADERS) {
+        return 0;
     }
-    if (stream != NULL) {
-        stream_note_end(stream, H2_END_LIMIT, "the request's metadata is too large to be sent");
+    stream = stream_at(session, frame->hd.stream_id);
+    if (stream == NULL) {
+        return 0;
+    }
+    describe_unsent(&frame->headers,
+                    transport_is_server(t) ? "the answer's" : "the request's", error, text,
+                    sizeof(text));
+    if (transport_is_server(t)) {
+        stream->has_trailers = true; /* a status cannot be told any more */
+        stream_fail(stream, H2_END_LIMIT, NGHTTP2_INTERNAL_ERROR, "%s", text);
+    } else if (error == NGHTTP2_ERR_FRAME_SIZE_ERROR) {
+        stream_note_end(stream, H2_END_LIMIT, "%s", text);
     }
     return 0;
 }

@@ -6,7 +6,9 @@
  */
 #include "server/server_call.h"
 
+#include "channel/trace.h"
 #include "exec/executor.h"
+#include "h2/headers.h"
 #include "h2/serving.h"
 #include "lull/metadata.h"
 #include "server/server.h"
@@ -19,6 +21,20 @@ static int judge(const struct lull_server_call *call)
         return LULL_RC_CLOSED;
     }
     return call->is_finishing ? LULL_RC_STATE : LULL_OK;
+}
+
+/* LULL_RC_LIMIT has no room for words: the trace has. */
+static int note(const struct lull_server_call *call, int rc, const char *message,
+                const struct lull_metadata *metadata)
+{
+    const struct headers_answer what = {.grpc_message = message, .metadata = metadata};
+    if (rc == LULL_RC_LIMIT) {
+        TRACE(&call->server->trace, LULL_EVENT_WARNING, call->id,
+              "metadata is not taken: it makes a header block of %zu bytes and lull's own, at most "
+              "%zu can be sent",
+              headers_answer_bytes(&what), HEADERS_BLOCK_MAX_BYTES);
+    }
+    return rc;
 }
 
 static int respond(struct lull_server_call *call, const struct lull_metadata *headers)
@@ -42,7 +58,7 @@ int lull_server_call_respond_headers(struct lull_server_call *call,
         return rc;
     }
     bool had_to_enter = executor_enter(call->server->executor);
-    rc = respond(call, headers);
+    rc = note(call, respond(call, headers), NULL, headers);
     executor_leave(call->server->executor, had_to_enter);
     return rc;
 }
@@ -87,7 +103,7 @@ int lull_server_call_finish(struct lull_server_call *call, enum lull_code code, 
     bool had_to_enter = executor_enter(call->server->executor);
     /* What the stream tells from inside the verb is that of a call that is finishing. */
     call->is_finishing = true;
-    rc = h2_stream_trailers(&call->stream, status, message, trailers);
+    rc = note(call, h2_stream_trailers(&call->stream, status, message, trailers), message, trailers);
     if (rc == LULL_OK) {
         server_call_drop_held(call);
     } else {

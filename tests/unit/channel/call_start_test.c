@@ -244,6 +244,27 @@ START_TEST(a_closed_channel_starts_nothing)
 }
 END_TEST
 
+START_TEST(metadata_beyond_a_header_block_is_refused_with_both_sizes)
+{
+    static char letters[70001];
+    struct lull_call_options options;
+    struct lull_call_handler handler;
+    struct lull_error error;
+    begin();
+    memset(letters, 'v', sizeof(letters) - 1);
+    const struct lull_metadatum pair = lull_metadatum_text("k", letters);
+    lull_call_options_init(&options, "/pkg.Service/Method");
+    options.metadata = (struct lull_metadata){&pair, 1};
+    lull_call_handler_init(&handler);
+    handler.on_closed = ignore_closed;
+    ck_assert_int_eq(lull_call_start(rig.channel, &options, &handler, NULL, NULL, &error),
+                     LULL_RC_LIMIT);
+    ck_assert_str_eq(error.text, "the metadata takes 70032 bytes of a request's header block, of "
+                                 "which at most 65536 can be sent");
+    end();
+}
+END_TEST
+
 static Suite *call_start_suite(void)
 {
     Suite *suite = suite_create("call_start");
@@ -256,6 +277,7 @@ static Suite *call_start_suite(void)
     tcase_add_test(tcase, cancelled_before_the_first_turn_it_sends_and_dials_nothing);
     tcase_add_test(tcase, an_empty_stream_ends_in_the_write_of_its_headers);
     tcase_add_test(tcase, a_closed_channel_starts_nothing);
+    tcase_add_test(tcase, metadata_beyond_a_header_block_is_refused_with_both_sizes);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -420,6 +420,67 @@ START_TEST(loss_ends_streams_as_lost)
 }
 END_TEST
 
+/* No verb lets one through, so it is put into nghttp2's hands: `_i` 0: the response's headers, 1: trailers behind them. */
+START_TEST(block_that_cannot_be_sent_ends_its_stream_on_both_sides)
+{
+    static uint8_t name[] = "note";
+    static uint8_t large[70000];
+    nghttp2_nv fields[] = {{name, large, 4, sizeof(large), NGHTTP2_NV_FLAG_NONE}};
+    struct sent_frame frame;
+    struct heard *h;
+    memset(large, 'v', sizeof(large));
+    serve_begin();
+    serve_greet();
+    h = ask(1);
+    if (_i == 0) {
+        ck_assert_int_eq(nghttp2_submit_response(t->session.nghttp2, 1, fields, 1, NULL), 0);
+    } else {
+        ck_assert_int_eq(h2_stream_respond(&h->stream, NULL), LULL_OK);
+        run();
+        ck_assert_int_eq(nghttp2_submit_trailer(t->session.nghttp2, 1, fields, 1), 0);
+    }
+    lull_executor_post(x, &t->flush);
+    run();
+    ck_assert_uint_eq(h->closed, 1);
+    ck_assert_int_eq(h->end.kind, H2_END_LIMIT);
+    ck_assert_str_eq(h->end.text, "the answer's metadata is too large to be sent: a block of 70033 "
+                                  "bytes, at most 65536");
+    ck_assert(sent_frame(3, 1, 0, &frame));
+    ck_assert_uint_eq(get32(frame.payload), NGHTTP2_INTERNAL_ERROR);
+    ck_assert_uint_eq(sent_count(3, 1), 1);
+    ck_assert_uint_eq(h2_transport_streams(t), 0);
+    /* And no other. */
+    h = ask(3);
+    ck_assert_int_eq(h2_stream_trailers(&h->stream, 0, NULL, NULL), LULL_OK);
+    run();
+    ck_assert_int_eq(h->end.kind, H2_END_FINISHED);
+    serve_end();
+}
+END_TEST
+
+/* The refusal and nghttp2 agree to the byte: 64 KiB less 17 for the block and 12 for each field, and our own three fields. */
+START_TEST(largest_block_that_is_taken_is_sent)
+{
+    const size_t most = 65536 - 17 - (12 + 7 + 3) - (12 + 12 + 16) - (12 + 11 + 2) - (12 + 4);
+    static char letters[65537];
+    struct lull_metadata tail;
+    struct heard *h;
+    memset(letters, 'v', most + 1);
+    serve_begin();
+    serve_greet();
+    h = ask(1);
+    tail = note(letters);
+    ck_assert_int_eq(h2_stream_trailers(&h->stream, 5, NULL, &tail), LULL_RC_LIMIT);
+    letters[most] = '\0';
+    tail = note(letters);
+    ck_assert_int_eq(h2_stream_trailers(&h->stream, 5, NULL, &tail), LULL_OK);
+    run();
+    ck_assert_int_eq(h->end.kind, H2_END_FINISHED);
+    ck_assert_uint_gt(sent_count(9, 1), 2);
+    serve_end();
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("h2/answer");
@@ -440,6 +501,8 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, fault_of_the_client_is_answered_with_a_status, 0, 2 * FAULTS);
     tcase_add_test(tc, steady_answers_allocate_nothing);
     tcase_add_test(tc, loss_ends_streams_as_lost);
+    tcase_add_test(tc, largest_block_that_is_taken_is_sent);
+    tcase_add_loop_test(tc, block_that_cannot_be_sent_ends_its_stream_on_both_sides, 0, 2);
     suite_add_tcase(s, tc);
     return s;
 }

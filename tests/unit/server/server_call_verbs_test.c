@@ -246,6 +246,42 @@ START_TEST(a_call_may_have_a_ctx_of_its_own)
 }
 END_TEST
 
+/* ---- more than one header block holds */
+
+static char letters[70001];
+
+static struct lull_metadatum long_pair(size_t len)
+{
+    memset(letters, 'v', sizeof(letters) - 1);
+    letters[len] = '\0';
+    return (struct lull_metadatum){"k", 1, letters, len};
+}
+
+/* nghttp2 would keep such a block to itself, and nobody would ever hear of the call. */
+START_TEST(metadata_beyond_a_header_block_is_refused_and_the_call_goes_on)
+{
+    struct lull_server_call *call = begin();
+    const struct lull_metadatum pair = long_pair(70000);
+    const struct lull_metadata metadata = {&pair, 1};
+    ck_assert_int_eq(lull_server_call_respond_headers(call, &metadata), LULL_RC_LIMIT);
+    ck_assert_int_eq(lull_server_call_finish(call, LULL_CODE_OK, NULL, &metadata), LULL_RC_LIMIT);
+    ck_assert_int_eq(lull_server_call_finish(call, LULL_CODE_INTERNAL, letters, NULL),
+                     LULL_RC_LIMIT);
+    ck_assert_int_eq(lull_server_call_send(call, bytes(3)), LULL_OK);
+    /* Behind a message that waits, and behind one that does not. */
+    ck_assert_int_eq(lull_server_call_finish(call, LULL_CODE_OK, NULL, &metadata), LULL_RC_LIMIT);
+    rig_settle(&rig);
+    ck_assert_int_eq(lull_server_call_finish(call, LULL_CODE_OK, letters, NULL), LULL_RC_LIMIT);
+    ck_assert_uint_eq(rig.calls[0].closed, 0);
+    ck_assert_int_eq(lull_server_call_finish(call, LULL_CODE_OK, NULL, NULL), LULL_OK);
+    rig_settle(&rig);
+    ck_assert_uint_eq(rig.calls[0].closed, 1);
+    ck_assert_int_eq(rig.calls[0].end, LULL_SERVER_END_FINISHED);
+    ck_assert(raw_has_field(&raw, 1, 1, "grpc-status: 0"));
+    stop();
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("server/server_call_verbs");
@@ -261,6 +297,7 @@ static Suite *suite(void)
     tcase_add_test(t, a_pause_holds_messages_and_half_close_and_keeps_their_order);
     tcase_add_test(t, a_cancel_is_heard_in_a_pause_and_drops_what_is_held);
     tcase_add_test(t, a_call_may_have_a_ctx_of_its_own);
+    tcase_add_test(t, metadata_beyond_a_header_block_is_refused_and_the_call_goes_on);
     suite_add_tcase(s, t);
     return s;
 }
