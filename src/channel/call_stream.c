@@ -116,7 +116,7 @@ static void on_message(struct h2_stream *stream, struct lull_slice message)
     }
 }
 
-static void on_data(struct h2_stream *stream)
+static void on_progress(struct h2_stream *stream)
 {
     call_timeouts_on_byte(call_of(stream));
 }
@@ -245,7 +245,7 @@ static const struct h2_stream_ops stream_ops = {
     .on_sent = on_sent,
     .on_closed = on_closed,
     .on_writable = on_writable,
-    .on_data = on_data,
+    .on_progress = on_progress,
 };
 
 /* ---- opening */

@@ -76,6 +76,14 @@ static void on_last_block(struct h2_transport *t, struct h2_stream *stream)
     }
 }
 
+/* A frame of the peer's that tells nothing else is a sign of life of the call all the same (RULINGS 14). */
+static void tell_progress(struct h2_stream *stream)
+{
+    if (stream->ops->on_progress != NULL) {
+        stream->ops->on_progress(stream);
+    }
+}
+
 /* The block is whole (RFC 9113 section 8.1: [1xx]* headers, DATA, [trailers with END_STREAM]). */
 static void on_block(struct h2_transport *t, const nghttp2_frame *frame)
 {
@@ -92,7 +100,7 @@ static void on_block(struct h2_transport *t, const nghttp2_frame *frame)
         stream_fail(stream, H2_END_PROTOCOL, NGHTTP2_PROTOCOL_ERROR,
                     "HTTP status %d ended the stream", t->headers.http_status);
     } else if (is_interim) {
-        return;
+        tell_progress(stream);
     } else if (!is_first && !is_last) {
         stream_fail(stream, H2_END_PROTOCOL, NGHTTP2_PROTOCOL_ERROR,
                     "HEADERS twice, and the second one does not end the stream");
@@ -117,6 +125,17 @@ static void on_data_end(struct h2_stream *stream)
     } else {
         stream->ops->on_end_of_data(stream);
         stream_on_peer_ended(stream);
+    }
+}
+
+/* All of it has come. One without a byte but padding had no chunk (on_data_chunk). */
+static void on_data_frame(struct h2_stream *stream, const nghttp2_frame *frame)
+{
+    if (frame->hd.length == frame->data.padlen) {
+        tell_progress(stream);
+    }
+    if ((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0) {
+        on_data_end(stream);
     }
 }
 
@@ -148,8 +167,8 @@ static int on_frame_recv(nghttp2_session *session, const nghttp2_frame *frame, v
         break;
     case NGHTTP2_DATA:
         stream = stream_at(session, frame->hd.stream_id);
-        if (stream != NULL && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0) {
-            on_data_end(stream);
+        if (stream != NULL) {
+            on_data_frame(stream, frame);
         }
         break;
     case NGHTTP2_RST_STREAM:
@@ -197,9 +216,7 @@ static int on_data_chunk(nghttp2_session *session, uint8_t flags, int32_t id, co
     if (stream == NULL) {
         return result(t);
     }
-    if (stream->ops->on_data != NULL) {
-        stream->ops->on_data(stream);
-    }
+    tell_progress(stream);
     if (stream->headers_seen == 0) {
         stream_fail(stream, H2_END_PROTOCOL, NGHTTP2_PROTOCOL_ERROR, "DATA before HEADERS");
     } else if (stream->raw) {

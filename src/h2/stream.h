@@ -63,8 +63,8 @@ struct h2_stream_ops {
     void (*on_closed)(struct h2_stream *stream, const struct h2_stream_end *end);
     /* [nullable] What is queued fell below H2_STREAM_ROOM_BYTES after it had been at H2_STREAM_FULL_BYTES or more. */
     void (*on_writable)(struct h2_stream *stream);
-    /* [nullable] DATA came, before what is in it is told: progress within a message, for those who time the peer's silence. */
-    void (*on_data)(struct h2_stream *stream);
+    /* [nullable] DATA came, be it empty, before what is in it is told, or HEADERS of a 1xx: for those who time the peer's silence. */
+    void (*on_progress)(struct h2_stream *stream);
 };
 
 /* h2_stream_queued_bytes from which an owner should stop sending, and below which on_writable is told. */

@@ -125,6 +125,31 @@ START_TEST(headers_and_data_reopen_it_and_pieces_of_a_message_too)
 }
 END_TEST
 
+/* `_i` 0: DATA without a byte, 1: of padding only, 2: an interim response before the headers. */
+START_TEST(frames_that_tell_nothing_else_reopen_it_too)
+{
+    struct peer *peer = begin_stream(LULL_NEVER, 5 * S);
+    if (_i != 2) {
+        server_headers(peer, 1);
+    }
+    for (int64_t at_ns = 4 * S; at_ns <= 16 * S; at_ns += 4 * S) {
+        rig_advance_to(&rig, at_ns);
+        if (_i == 0) {
+            peer_frame(peer, FRAME_DATA, 0, 1, "", 0);
+        } else if (_i == 1) {
+            peer_frame(peer, FRAME_DATA, 8, 1, "\3\0\0\0", 4);
+        } else {
+            peer_frame(peer, FRAME_HEADERS, FLAG_END_HEADERS, 1, "\x08\3" "103", 5);
+        }
+    }
+    rig_advance_to(&rig, 21 * S - 1);
+    ck_assert_uint_eq(a.closed, 0);
+    rig_advance(&rig, 1);
+    expect_read_timeout(&a, 21 * S);
+    end();
+}
+END_TEST
+
 START_TEST(ping_settings_and_other_streams_do_not)
 {
     struct peer *peer = begin_stream(LULL_NEVER, 5 * S);
@@ -436,6 +461,7 @@ static Suite *call_read_timeout_suite(void)
     tcase_add_test(tcase, a_silent_server_ends_a_unary_call_with_a_reset);
     tcase_add_test(tcase, the_text_has_the_window_the_silence_and_the_bytes);
     tcase_add_test(tcase, headers_and_data_reopen_it_and_pieces_of_a_message_too);
+    tcase_add_loop_test(tcase, frames_that_tell_nothing_else_reopen_it_too, 0, 3);
     tcase_add_test(tcase, ping_settings_and_other_streams_do_not);
     tcase_add_test(tcase, a_request_opens_it_with_its_last_byte);
     tcase_add_test(tcase, a_client_stream_opens_it_with_its_headers);
