@@ -41,7 +41,6 @@ static int watch(struct lull_loop *loop, struct lull_watch *w, unsigned want)
         }
         host->watches[host->count++] = w;
     }
-    w->want = want;
     return 0;
 }
 

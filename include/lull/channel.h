@@ -107,7 +107,9 @@ LULL_API int lull_channel_new(const char *target, const struct lull_channel_opti
 /** Takes a reference. NULL is harmless. Any thread. Since 0.1. */
 LULL_API void lull_channel_ref(struct lull_channel *channel);
 
-/** Gives a reference back; the last one closes the channel as lull_channel_close does. NULL is harmless. Any thread, callbacks included. Since 0.1. */
+/** Gives a reference back. Each call under way holds one and ends by itself first; the last reference that goes closes the channel.
+ * lull_loop_free needs all of them gone, the handles of calls included: let the calls end, or lull_channel_close, and give the
+ * handles back. NULL is harmless. Any thread, callbacks included. Since 0.1. */
 LULL_API void lull_channel_unref(struct lull_channel *channel);
 
 /** Ends every call with UNAVAILABLE "channel closed", closes the connection and stays in SHUTDOWN. The second time does nothing. Any thread, callbacks included. Since 0.1. */

@@ -35,7 +35,7 @@ enum lull_io_want { LULL_WANT_NONE = 0, LULL_WANT_READ = 1, LULL_WANT_WRITE = 2 
 /** One watched file descriptor, embedded in its owner. Layout not stable before 1.0. Since 0.1. */
 struct lull_watch {
     int fd;
-    unsigned want;             /**< what is being watched now; kept by the loop */
+    unsigned want;             /**< what is being watched now; kept by the library: a host need not */
     unsigned ready;            /**< what was reported and not yet taken by the owner */
     struct lull_task on_ready; /**< put on the executor's ready list by lull_watch_ready */
     void *host;                /**< for the loop's own use */

@@ -39,6 +39,18 @@ int loop_run_until_ending(struct lull_loop *loop, const unsigned char *is_ending
 /* Before a poll, in context: drivers that wait for it hear that the loop is stopped. */
 void loop_tell_stop(struct lull_loop *loop);
 
+/* The one way to the verb `watch`: keeps w->want, so that no host has to. What is forgotten is wanted by nobody, whatever the host
+ * says. 0 or an errno. */
+static inline int loop_watch(struct lull_loop *loop, struct lull_watch *w, unsigned want)
+{
+    const int err = loop->ops->watch(loop, w, want);
+
+    if (err == 0 || want == LULL_WANT_NONE) {
+        w->want = want;
+    }
+    return err;
+}
+
 /* Runs a turn before the host sleeps again. Driving thread. */
 static inline void loop_soon(struct lull_loop *loop)
 {

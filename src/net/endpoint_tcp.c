@@ -17,7 +17,7 @@ struct endpoint_tcp {
     struct lull_loop *loop;
     bool is_connected;
     int hook_errno; /* the hook refused the socket */
-    bool is_tcp; /* not a unix socket */
+    bool is_tcp;    /* not a unix socket */
 };
 
 static struct endpoint_tcp *tcp_of(struct endpoint *base)
@@ -101,7 +101,7 @@ static int tcp_want(struct endpoint *base, unsigned want)
     if (base->watch.want == want) {
         return 0;
     }
-    return tcp->loop->ops->watch(tcp->loop, &base->watch, want);
+    return loop_watch(tcp->loop, &base->watch, want);
 }
 
 static int tcp_write_timeout(struct endpoint *base, int64_t after_ns)
@@ -146,7 +146,7 @@ static void tcp_close(struct endpoint *base)
 
     (void)lull_executor_unpost(base->executor, &base->watch.on_ready);
     if (base->watch.want != LULL_WANT_NONE) {
-        (void)tcp->loop->ops->watch(tcp->loop, &base->watch, LULL_WANT_NONE);
+        (void)loop_watch(tcp->loop, &base->watch, LULL_WANT_NONE);
     }
     sys_close(counters_of(base), base->watch.fd);
     base->watch.fd = -1;

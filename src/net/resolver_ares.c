@@ -19,6 +19,7 @@
 #include "base/rc.h"
 #include "base/strbuf.h"
 #include "exec/executor.h"
+#include "loop/loop.h"
 #include "lull/rescheduler.h"
 #include "net/resolver_ares_text.h"
 
@@ -112,7 +113,7 @@ static void drop_watch(struct ares_watch *w)
 
     (void)lull_executor_unpost(lookup->executor, &w->watch.on_ready);
     if (w->watch.want != LULL_WANT_NONE) {
-        (void)lookup->loop->ops->watch(lookup->loop, &w->watch, LULL_WANT_NONE);
+        (void)loop_watch(lookup->loop, &w->watch, LULL_WANT_NONE);
     }
     list_remove(&w->link);
     executor_post_dead(lookup->executor, &w->dead);
@@ -154,7 +155,7 @@ static void on_sock_state(void *data, ares_socket_t fd, int readable, int writab
         w = make_watch(lookup, fd);
     }
     if (w != NULL && w->watch.want != want) {
-        (void)lookup->loop->ops->watch(lookup->loop, &w->watch, want);
+        (void)loop_watch(lookup->loop, &w->watch, want);
     }
 }
 

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/rc.h"
 #include "exec/executor.h"
+#include "loop/loop.h"
 #include "net/endpoint_tcp.h"
 #include "net/sys.h"
 #include "net/target.h"
@@ -98,7 +99,7 @@ static int set_watch(struct listener *listener)
     struct lull_loop *loop = listener->server->world.loop;
     const bool is_wanted = !listener->is_closed && !listener->is_paused && !listener->is_silent;
     const unsigned want = is_wanted ? LULL_WANT_READ : LULL_WANT_NONE;
-    return listener->watch.want == want ? 0 : loop->ops->watch(loop, &listener->watch, want);
+    return listener->watch.want == want ? 0 : loop_watch(loop, &listener->watch, want);
 }
 
 static void watch(struct listener *listener)

@@ -133,6 +133,36 @@ START_TEST(options_of_another_version_are_refused)
 }
 END_TEST
 
+static int refused_watch;
+
+static int watch_or_refuse(struct lull_loop *loop, struct lull_watch *w, unsigned want)
+{
+    (void)loop;
+    (void)w;
+    (void)want;
+    return refused_watch;
+}
+
+static const struct lull_loop_ops forgetful_ops = {
+    .watch = watch_or_refuse, .alarm = note_alarm, .wake = note_wake};
+
+START_TEST(what_a_watch_is_for_is_kept_though_the_host_keeps_nothing)
+{
+    struct lull_watch w = {.fd = 0};
+
+    begin(&forgetful_ops);
+    refused_watch = 0;
+    ck_assert_int_eq(loop_watch(&host.loop, &w, LULL_WANT_READ), 0);
+    ck_assert_uint_eq(w.want, LULL_WANT_READ);
+    refused_watch = ENOMEM;
+    ck_assert_int_eq(loop_watch(&host.loop, &w, LULL_WANT_WRITE), ENOMEM);
+    ck_assert_uint_eq(w.want, LULL_WANT_READ); /* the last wish stands */
+    ck_assert_int_eq(loop_watch(&host.loop, &w, LULL_WANT_NONE), ENOMEM);
+    ck_assert_uint_eq(w.want, LULL_WANT_NONE); /* its descriptor is closed next */
+    end();
+}
+END_TEST
+
 START_TEST(a_watch_that_is_ready_runs_in_the_next_turn)
 {
     struct noting n = {.runs = 0};
@@ -510,6 +540,7 @@ static Suite *loop_suite(void)
 
     tcase_add_test(cases, a_host_loop_has_an_executor_on_its_clock);
     tcase_add_test(cases, options_of_another_version_are_refused);
+    tcase_add_test(cases, what_a_watch_is_for_is_kept_though_the_host_keeps_nothing);
     tcase_add_test(cases, a_watch_that_is_ready_runs_in_the_next_turn);
     tcase_add_test(cases, a_loop_without_run_once_cannot_be_run);
     tcase_add_test(cases, a_timeout_becomes_an_instant_of_the_clock);

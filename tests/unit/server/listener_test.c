@@ -74,7 +74,6 @@ static int watch(struct lull_loop *l, struct lull_watch *w, unsigned want)
         ck_assert_uint_lt(watch_count, WATCHES_MAX);
         watches[watch_count++] = w;
     }
-    w->want = want;
     if (want == LULL_WANT_NONE) {
         watches[i] = watches[--watch_count];
     }
