@@ -186,8 +186,8 @@ typedef void (*lull_server_drained_fn)(struct lull_server *server, void *ctx);
 /**
  * Stops in good order: nothing is listened at any more, each client is told to go elsewhere
  * (GOAWAY) and its connection closes with the last of its calls.
- * @param grace_ns calls may go on for so long, then their connections are closed; LULL_NEVER: to
- * their end; 0: not at all. A second shutdown can only shorten it
+ * @param grace_ns calls may go on for so long from now, whatever the client answers, then their
+ * connections are closed; LULL_NEVER: to their end; 0: not at all. A second shutdown can only shorten it
  * @param drained [nullable] what to call when no connection is left, from a task; not after
  * lull_server_close. The last one that was given counts
  * @param ctx [borrow] handed to it. Driving thread, callbacks included. Since 0.2.

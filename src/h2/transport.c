@@ -256,6 +256,15 @@ void h2_transport_read_now(struct h2_transport *transport)
     }
 }
 
+void h2_transport_write_now(struct h2_transport *transport)
+{
+    LULL_INVARIANT(!transport->session.is_busy,
+                   "a write is asked for while nghttp2 is on the stack");
+    if (!transport->is_lost && lull_executor_unpost(transport->executor, &transport->flush)) {
+        flush(&transport->flush, transport->executor);
+    }
+}
+
 /* ---- ends */
 
 static void set_end(struct h2_transport *t, enum h2_lost kind, int sys_errno, const char *text)

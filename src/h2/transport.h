@@ -119,6 +119,9 @@ void h2_transport_close(struct h2_transport *transport, uint32_t code, const cha
  */
 void h2_transport_read_now(struct h2_transport *transport);
 
+/* This turn's flush now, if one is due: for who is about to close. May end the transport. Not from an op. */
+void h2_transport_write_now(struct h2_transport *transport);
+
 /* No more streams from us: closes when the last one ends (at once when there is none). */
 void h2_transport_drain(struct h2_transport *transport);
 

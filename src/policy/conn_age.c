@@ -53,14 +53,6 @@ static struct lull_instant idle_at(const struct conn_age *age)
     return lull_instant_add(age->idle_from, age->options.max_idle_ns);
 }
 
-/* The end of the grace when the second GOAWAY goes out now. */
-static struct lull_instant grace_ends_at(const struct conn_age *age, struct lull_instant now)
-{
-    struct lull_instant from = later(age->age_at, now);
-    return earlier(lull_instant_add(from, age->options.max_age_grace_ns),
-                   lull_instant_add(now, age->shutdown_grace_ns));
-}
-
 static struct conn_age_step answer(const struct conn_age *age, enum conn_age_action action)
 {
     struct conn_age_step step = {action, conn_age_next_at(age)};
@@ -73,6 +65,7 @@ static struct conn_age_step drain(struct conn_age *age, enum conn_age_reason rea
     age->phase = CONN_AGE_DRAINING;
     age->reason = reason;
     age->drain_at = now;
+    age->close_at = lull_instant_add(later(age->age_at, now), age->options.max_age_grace_ns);
     return answer(age, CONN_AGE_DRAIN);
 }
 
@@ -84,7 +77,6 @@ static struct conn_age_step close_now(struct conn_age *age, enum conn_age_action
 
 static struct conn_age_step last_goaway(struct conn_age *age, struct lull_instant now)
 {
-    age->close_at = grace_ends_at(age, now);
     if (age->streams == 0 || !lull_instant_before(now, age->close_at)) {
         return close_now(age, CONN_AGE_GOAWAY_AND_CLOSE);
     }
@@ -112,7 +104,6 @@ void conn_age_init(struct conn_age *age, const struct conn_age_options *options)
     age->idle_from = lull_at(INT64_MIN);
     age->drain_at = lull_at(INT64_MIN);
     age->close_at = lull_at(LULL_NEVER);
-    age->shutdown_grace_ns = LULL_NEVER;
     age->streams = 0;
     age->phase = CONN_AGE_CLOSED;
     age->reason = CONN_AGE_NOT_DRAINING;
@@ -160,18 +151,13 @@ struct conn_age_step conn_age_on_drain_acked(struct conn_age *age, struct lull_i
 struct conn_age_step conn_age_on_shutdown(struct conn_age *age, int64_t grace_ns,
                                           struct lull_instant now)
 {
-    int64_t wanted_ns = grace_or_never(grace_ns);
-    if (age->phase == CONN_AGE_DRAINED) {
-        age->close_at = earlier(age->close_at, lull_instant_add(now, wanted_ns));
-        return conn_age_on_timer(age, now);
+    const struct lull_instant wanted_at = lull_instant_add(now, grace_or_never(grace_ns));
+    const bool was_open = age->phase == CONN_AGE_OPEN;
+    if (was_open) {
+        (void)drain(age, CONN_AGE_SHUTDOWN, now);
     }
-    if (wanted_ns < age->shutdown_grace_ns) {
-        age->shutdown_grace_ns = wanted_ns;
-    }
-    if (age->phase == CONN_AGE_OPEN) {
-        return drain(age, CONN_AGE_SHUTDOWN, now);
-    }
-    return answer(age, CONN_AGE_NONE);
+    age->close_at = earlier(age->close_at, wanted_at);
+    return was_open ? answer(age, CONN_AGE_DRAIN) : conn_age_on_timer(age, now);
 }
 
 struct conn_age_step conn_age_on_timer(struct conn_age *age, struct lull_instant now)
@@ -198,7 +184,7 @@ struct lull_instant conn_age_next_at(const struct conn_age *age)
     case CONN_AGE_OPEN:
         return earlier(idle_at(age), age->age_at);
     case CONN_AGE_DRAINING:
-        return lull_instant_add(age->drain_at, age->options.drain_limit_ns);
+        return earlier(lull_instant_add(age->drain_at, age->options.drain_limit_ns), age->close_at);
     case CONN_AGE_DRAINED:
         return age->close_at;
     default:

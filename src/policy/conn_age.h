@@ -10,7 +10,7 @@
  * server shuts down; the earliest gives the reason, age before idle when they meet. Then:
  *
  *     DRAIN             GOAWAY(2^31-1) and a PING: "no new streams, please"; all that come are served
- *     its ack, or drain_limit after DRAIN:
+ *     its ack, or drain_limit after DRAIN, or the grace over:
  *     LAST_GOAWAY       GOAWAY(highest stream served): what crossed the first one has arrived
  *     no stream left, or the grace over:
  *     CLOSE
@@ -19,9 +19,9 @@
  *  - With no stream the drain is the same (grpc-java; Go closes at once): a call that crossed the
  *    first GOAWAY on the wire is served and not failed. That streams are gone before the ack ends
  *    nothing, therefore. A client that has no use for the connection closes it itself.
- *  - The grace counts from the second GOAWAY (A9's wish; Go counts from the first), and from max_age
- *    at the earliest: a drain for idleness gives streams that slipped in the time they would have
- *    had. So a connection lives for max_age + drain_limit + grace at most.
+ *  - The grace counts from DRAIN (A9: after max_age; as Go), so that a client that does not ack cannot
+ *    put off its end; and from max_age at the earliest: a drain for idleness gives streams that slipped
+ *    in the time they would have had. So a connection lives for max_age + grace at most.
  *  - Jitter of 10 % either way is on max_age alone (A9; C++ has it on max_idle, too).
  *  - The limit is 10 s (grpc-java; Go 5 s, C++ 20 s).
  */
@@ -79,8 +79,7 @@ struct conn_age {
     struct lull_instant age_at;      /* max_age is reached; LULL_NEVER: off */
     struct lull_instant idle_from;   /* the end of the last stream, else the opening */
     struct lull_instant drain_at;    /* DRAIN was ordered */
-    struct lull_instant close_at;    /* from LAST_GOAWAY on: the end of the grace */
-    int64_t shutdown_grace_ns;       /* LULL_NEVER unless a shutdown set it */
+    struct lull_instant close_at;    /* from DRAIN on: the end of the grace */
     uint64_t streams;
     enum conn_age_phase phase;
     enum conn_age_reason reason; /* why it drains */
@@ -105,15 +104,14 @@ struct conn_age_step conn_age_on_stream_closed(struct conn_age *age, struct lull
 struct conn_age_step conn_age_on_drain_acked(struct conn_age *age, struct lull_instant now);
 
 /*
- * The server shuts down gracefully. Streams may run for grace_ns after the second GOAWAY, or from
- * now when that is out already (0: none; negative or LULL_NEVER: for ever). It never lengthens what
- * max_age or an earlier shutdown leaves them.
+ * The server shuts down gracefully. Streams may run for grace_ns from now (0: none; negative or
+ * LULL_NEVER: for ever). It never lengthens what max_age or an earlier shutdown leaves them.
  */
 struct conn_age_step conn_age_on_shutdown(struct conn_age *age, int64_t grace_ns,
                                           struct lull_instant now);
 
 /* The timer expired, perhaps early, late or for nothing. What the socket still holds is heard
- * first. One step an asking, and the next counts from it: a stall cannot eat limit or grace. */
+ * first. One step an asking; limit and grace count from when DRAIN was ordered, however late. */
 struct conn_age_step conn_age_on_timer(struct conn_age *age, struct lull_instant now);
 
 /* When to ask on_timer next, as the last answer said. */

@@ -49,22 +49,38 @@ static void drain(struct server_conn *conn)
     }
 }
 
+/* The second GOAWAY, with the first one before it if an order for that waited still and was replaced. */
+static void last_goaway(struct server_conn *conn)
+{
+    const char *why = conn_age_reason_text(conn->age.age.reason);
+    if (h2_transport_shutdown(conn->transport, why) != LULL_OK ||
+        h2_transport_shutdown_now(conn->transport) != LULL_OK) {
+        server_conn_close(conn, why);
+    }
+}
+
 /*
  * The last stream is over, or the grace. With no stream left the transport closes by itself as soon as all is written, which a
- * client that reads no more must not put off for ever.
+ * client that reads no more must not put off for ever, nor beyond the grace.
  */
 static void close_drained(struct server_conn *conn, bool is_last_goaway_due)
 {
     struct server_age *age = &conn->age;
     if (age->age.streams > 0) {
-        server_conn_close(conn, conn_age_reason_text(age->age.reason));
+        h2_transport_write_now(conn->transport); /* what this turn has finished */
+        if (!age->is_over) {
+            server_conn_close(conn, conn_age_reason_text(age->age.reason));
+        }
         return;
     }
     age->at_most = lull_instant_add(now_of(conn), SERVER_AGE_LAST_WRITE_NS);
+    if (lull_instant_before(age->age.close_at, age->at_most)) {
+        age->at_most = age->age.close_at;
+    }
     age->at_most_text = "the last answers were not taken";
     set_timer(age);
     if (is_last_goaway_due) {
-        (void)h2_transport_shutdown_now(conn->transport);
+        last_goaway(conn);
     }
 }
 
@@ -87,7 +103,7 @@ static void carry_out(struct server_conn *conn)
         drain(conn);
         break;
     case CONN_AGE_LAST_GOAWAY:
-        (void)h2_transport_shutdown_now(conn->transport);
+        last_goaway(conn);
         break;
     case CONN_AGE_GOAWAY_AND_CLOSE:
     case CONN_AGE_CLOSE:

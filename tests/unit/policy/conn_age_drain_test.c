@@ -10,6 +10,7 @@
 
 static const struct limits only_idle = {123, NEVER, NEVER, 20};
 static const struct limits only_age = {NEVER, 100, 10, 20};
+static const struct limits patient_age = {NEVER, 100, 50, 20};
 static const struct limits nothing = {NEVER, NEVER, NEVER, 20};
 
 /* BEHAVIOUR 2.9: a connection without streams is drained, too (Go: closed at once). What crosses
@@ -41,7 +42,7 @@ START_TEST(peer_that_does_not_ack_gets_the_second_goaway_after_the_limit)
 {
     const struct row busy[] = {
         {0, UP, NONE, 100},         {0, OPENED, NONE, 100},  {100, TIMER, DRAIN, 120},
-        {119, TIMER, NONE, 120},    {120, TIMER, LAST, 130}, {121, ACKED, NONE, 130}, /* late */
+        {119, TIMER, NONE, 120},    {120, TIMER, LAST, 150}, {121, ACKED, NONE, 150}, /* late */
         {125, ENDED, CLOSE, NEVER},
     };
     const struct row quiet[] = {
@@ -50,8 +51,25 @@ START_TEST(peer_that_does_not_ack_gets_the_second_goaway_after_the_limit)
         {120, TIMER, FINISH, NEVER},
         {120, ACKED, NONE, NEVER},
     };
-    RUN(only_age, CONN_AGE_MAX_AGE, busy);
-    RUN(only_age, CONN_AGE_MAX_AGE, quiet);
+    RUN(patient_age, CONN_AGE_MAX_AGE, busy);
+    RUN(patient_age, CONN_AGE_MAX_AGE, quiet);
+}
+END_TEST
+
+/* A9: the grace is what comes on top of the age, whatever the peer answers. */
+START_TEST(peer_that_does_not_ack_gets_no_more_than_the_grace)
+{
+    const struct row rows[] = {
+        {0, UP, NONE, 100},        {0, OPENED, NONE, 100},      {100, TIMER, DRAIN, 110},
+        {109, TIMER, NONE, 110},   {110, TIMER, FINISH, NEVER}, {110, ACKED, NONE, NEVER},
+        {110, ENDED, NONE, NEVER},
+    };
+    const struct row shut_down[] = {
+        {0, UP, NONE, NEVER},  {1, OPENED, NONE, NEVER},   {7, SHUTDOWN, DRAIN, 57},
+        {56, TIMER, NONE, 57}, {57, TIMER, FINISH, NEVER},
+    };
+    RUN(only_age, CONN_AGE_MAX_AGE, rows);
+    RUN(((struct limits){NEVER, NEVER, NEVER, 70}), CONN_AGE_SHUTDOWN, shut_down);
 }
 END_TEST
 
@@ -59,25 +77,25 @@ START_TEST(ack_in_the_turn_of_the_limit_in_both_orders)
 {
     const struct row ack_first[] = {
         {0, UP, NONE, 100},      {0, OPENED, NONE, 100},  {100, TIMER, DRAIN, 120},
-        {120, ACKED, LAST, 130}, {120, TIMER, NONE, 130},
+        {120, ACKED, LAST, 150}, {120, TIMER, NONE, 150},
     };
     const struct row timer_first[] = {
         {0, UP, NONE, 100},      {0, OPENED, NONE, 100},  {100, TIMER, DRAIN, 120},
-        {120, TIMER, LAST, 130}, {120, ACKED, NONE, 130},
+        {120, TIMER, LAST, 150}, {120, ACKED, NONE, 150},
     };
-    RUN(only_age, CONN_AGE_MAX_AGE, ack_first);
-    RUN(only_age, CONN_AGE_MAX_AGE, timer_first);
+    RUN(patient_age, CONN_AGE_MAX_AGE, ack_first);
+    RUN(patient_age, CONN_AGE_MAX_AGE, timer_first);
 }
 END_TEST
 
 START_TEST(last_end_in_the_turn_of_the_graces_end_in_both_orders)
 {
     const struct row end_first[] = {
-        {0, UP, NONE, 100},      {0, OPENED, NONE, 100},     {100, TIMER, DRAIN, 120},
+        {0, UP, NONE, 100},      {0, OPENED, NONE, 100},     {100, TIMER, DRAIN, 110},
         {100, ACKED, LAST, 110}, {110, ENDED, CLOSE, NEVER}, {110, TIMER, NONE, NEVER},
     };
     const struct row timer_first[] = {
-        {0, UP, NONE, 100},      {0, OPENED, NONE, 100},     {100, TIMER, DRAIN, 120},
+        {0, UP, NONE, 100},      {0, OPENED, NONE, 100},     {100, TIMER, DRAIN, 110},
         {100, ACKED, LAST, 110}, {110, TIMER, CLOSE, NEVER}, {110, ENDED, NONE, NEVER},
     };
     RUN(only_age, CONN_AGE_MAX_AGE, end_first);
@@ -88,39 +106,44 @@ END_TEST
 START_TEST(ack_and_last_end_of_one_turn_in_both_orders)
 {
     const struct row end_first[] = {
-        {0, UP, NONE, 100},      {0, OPENED, NONE, 100},      {100, TIMER, DRAIN, 120},
-        {105, ENDED, NONE, 120}, {105, ACKED, FINISH, NEVER},
+        {0, UP, NONE, 100},      {0, OPENED, NONE, 100},      {100, TIMER, DRAIN, 110},
+        {105, ENDED, NONE, 110}, {105, ACKED, FINISH, NEVER},
     };
     const struct row ack_first[] = {
-        {0, UP, NONE, 100},      {0, OPENED, NONE, 100},     {100, TIMER, DRAIN, 120},
-        {105, ACKED, LAST, 115}, {105, ENDED, CLOSE, NEVER},
+        {0, UP, NONE, 100},      {0, OPENED, NONE, 100},     {100, TIMER, DRAIN, 110},
+        {105, ACKED, LAST, 110}, {105, ENDED, CLOSE, NEVER},
     };
     RUN(only_age, CONN_AGE_MAX_AGE, end_first);
     RUN(only_age, CONN_AGE_MAX_AGE, ack_first);
 }
 END_TEST
 
-START_TEST(no_grace_closes_with_the_second_goaway)
+START_TEST(no_grace_closes_right_behind_the_first_goaway)
 {
     const struct row rows[] = {
         {0, UP, NONE, 100},
         {0, OPENED, NONE, 100},
-        {100, TIMER, DRAIN, 120},
-        {103, ACKED, FINISH, NEVER},
+        {100, TIMER, DRAIN, 100},
+        {100, TIMER, FINISH, NEVER},
+    };
+    const struct row shut_down[] = {
+        {0, UP, NONE, NEVER},      {1, OPENED, NONE, NEVER}, {7, HALT, DRAIN, 7},
+        {7, TIMER, FINISH, NEVER}, {8, ACKED, NONE, NEVER},
     };
     RUN(((struct limits){NEVER, 100, 0, 20}), CONN_AGE_MAX_AGE, rows);
+    RUN(nothing, CONN_AGE_SHUTDOWN, shut_down);
 }
 END_TEST
 
-/* A stall of the whole process: the peer gets its limit and its streams their grace all the same. */
+/* A stall of the whole process: the peer is told before its time runs. */
 START_TEST(late_timers_take_one_step_each_and_count_from_it)
 {
     const struct row rows[] = {
         {0, UP, NONE, 100},          {0, OPENED, NONE, 100},    {5000, TIMER, DRAIN, 5020},
-        {5000, TIMER, NONE, 5020},   {9000, TIMER, LAST, 9010}, {9000, TIMER, NONE, 9010},
-        {9010, TIMER, CLOSE, NEVER},
+        {5000, TIMER, NONE, 5020},   {5030, TIMER, LAST, 5050}, {5030, TIMER, NONE, 5050},
+        {9000, TIMER, CLOSE, NEVER},
     };
-    RUN(only_age, CONN_AGE_MAX_AGE, rows);
+    RUN(patient_age, CONN_AGE_MAX_AGE, rows);
 }
 END_TEST
 
@@ -139,14 +162,13 @@ START_TEST(shutdown_drains_and_gives_its_own_grace)
 {
     const struct row busy[] = {
         {0, UP, NONE, NEVER},    {1, OPENED, NONE, NEVER}, {7, SHUTDOWN, DRAIN, 27},
-        {8, SHUTDOWN, NONE, 27}, {9, ACKED, LAST, 59},     {59, TIMER, CLOSE, NEVER},
+        {8, SHUTDOWN, NONE, 27}, {9, ACKED, LAST, 57},     {57, TIMER, CLOSE, NEVER},
     };
     const struct row quiet[] = {
         {0, UP, NONE, NEVER}, {7, SHUTDOWN, DRAIN, 27}, {9, ACKED, FINISH, NEVER}};
     const struct row halted[] = {
-        {0, UP, NONE, NEVER},      {1, OPENED, NONE, NEVER}, {7, SHUTDOWN, DRAIN, 27},
-        {8, HALT, NONE, 27},       {8, SHUTDOWN, NONE, 27}, /* the shorter one stands */
-        {9, ACKED, FINISH, NEVER},
+        {0, UP, NONE, NEVER},     {1, OPENED, NONE, NEVER},   {7, SHUTDOWN, DRAIN, 27},
+        {8, HALT, FINISH, NEVER}, {8, SHUTDOWN, NONE, NEVER}, {9, ACKED, NONE, NEVER},
     };
     RUN(nothing, CONN_AGE_SHUTDOWN, busy);
     RUN(nothing, CONN_AGE_SHUTDOWN, quiet);
@@ -173,8 +195,8 @@ END_TEST
 START_TEST(shutdown_does_not_lengthen_the_grace_of_age)
 {
     const struct row rows[] = {
-        {0, UP, NONE, 100},      {0, OPENED, NONE, 100},     {99, SHUTDOWN, DRAIN, 119},
-        {101, ACKED, LAST, 111}, {102, SHUTDOWN, NONE, 111},
+        {0, UP, NONE, 100},      {0, OPENED, NONE, 100},     {99, SHUTDOWN, DRAIN, 110},
+        {101, ACKED, LAST, 110}, {102, SHUTDOWN, NONE, 110},
     };
     RUN(only_age, CONN_AGE_SHUTDOWN, rows);
 }
@@ -183,9 +205,9 @@ END_TEST
 START_TEST(shutdown_in_the_turn_of_the_age_in_both_orders)
 {
     const struct row age_first[] = {
-        {0, UP, NONE, 100}, {100, TIMER, DRAIN, 120}, {100, SHUTDOWN, NONE, 120}};
+        {0, UP, NONE, 100}, {100, TIMER, DRAIN, 110}, {100, SHUTDOWN, NONE, 110}};
     const struct row shutdown_first[] = {
-        {0, UP, NONE, 100}, {100, SHUTDOWN, DRAIN, 120}, {100, TIMER, NONE, 120}};
+        {0, UP, NONE, 100}, {100, SHUTDOWN, DRAIN, 110}, {100, TIMER, NONE, 110}};
     RUN(only_age, CONN_AGE_MAX_AGE, age_first);
     RUN(only_age, CONN_AGE_SHUTDOWN, shutdown_first);
 }
@@ -223,11 +245,11 @@ START_TEST(limit_of_zero_and_of_never)
         {100, TIMER, LAST, 110},
     };
     const struct row patient[] = {
-        {0, UP, NONE, 100},          {0, OPENED, NONE, 100},       {100, TIMER, DRAIN, NEVER},
-        {99999, TIMER, NONE, NEVER}, {99999, ACKED, LAST, 100009},
+        {0, UP, NONE, 100},          {0, OPENED, NONE, 100},      {100, TIMER, DRAIN, NEVER},
+        {99999, TIMER, NONE, NEVER}, {99999, ACKED, LAST, NEVER},
     };
     RUN(((struct limits){NEVER, 100, 10, 0}), CONN_AGE_MAX_AGE, at_once);
-    RUN(((struct limits){NEVER, 100, 10, NEVER}), CONN_AGE_MAX_AGE, patient);
+    RUN(((struct limits){NEVER, 100, NEVER, NEVER}), CONN_AGE_MAX_AGE, patient);
 }
 END_TEST
 
@@ -312,8 +334,7 @@ static void walk(uint32_t seed)
         }
     }
     MUST_MSG(w.drained_ms >= 0 && w.last_ms >= 0, "seed %u: never drained", seed);
-    MUST_MSG(!has_grace || (w.closed_ms >= 0 && w.closed_ms <= 400 + 20 + 60), "seed %u: lives",
-             seed);
+    MUST_MSG(!has_grace || (w.closed_ms >= 0 && w.closed_ms <= 400 + 60), "seed %u: lives", seed);
 }
 
 START_TEST(random_walks_keep_order_and_bounds)
@@ -331,10 +352,11 @@ static Suite *conn_age_drain_suite(void)
     tcase_add_test(tc, stream_that_crossed_the_first_goaway_is_served_to_its_end);
     tcase_add_test(tc, age_without_grace_limit_fails_no_call);
     tcase_add_test(tc, peer_that_does_not_ack_gets_the_second_goaway_after_the_limit);
+    tcase_add_test(tc, peer_that_does_not_ack_gets_no_more_than_the_grace);
     tcase_add_test(tc, ack_in_the_turn_of_the_limit_in_both_orders);
     tcase_add_test(tc, last_end_in_the_turn_of_the_graces_end_in_both_orders);
     tcase_add_test(tc, ack_and_last_end_of_one_turn_in_both_orders);
-    tcase_add_test(tc, no_grace_closes_with_the_second_goaway);
+    tcase_add_test(tc, no_grace_closes_right_behind_the_first_goaway);
     tcase_add_test(tc, late_timers_take_one_step_each_and_count_from_it);
     tcase_add_test(tc, age_bounds_a_drain_for_idleness);
     tcase_add_test(tc, shutdown_drains_and_gives_its_own_grace);

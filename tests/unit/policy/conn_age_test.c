@@ -117,9 +117,9 @@ START_TEST(age_drains_whatever_the_traffic_and_grace_ends_it)
 {
     const struct row rows[] = {
         {0, UP, NONE, 100},        {0, OPENED, NONE, 100},  {50, OPENED, NONE, 100},
-        {99, ENDED, NONE, 100},    {99, TIMER, NONE, 100},  {100, TIMER, DRAIN, 120},
-        {101, ACKED, LAST, 111},   {110, TIMER, NONE, 111}, {111, TIMER, CLOSE, NEVER},
-        {111, ENDED, NONE, NEVER},
+        {99, ENDED, NONE, 100},    {99, TIMER, NONE, 100},  {100, TIMER, DRAIN, 110},
+        {101, ACKED, LAST, 110},   {109, TIMER, NONE, 110}, {110, TIMER, CLOSE, NEVER},
+        {110, ENDED, NONE, NEVER},
     };
     RUN(only_age, CONN_AGE_MAX_AGE, rows);
     ck_assert_str_eq(conn_age_reason_text(CONN_AGE_MAX_AGE), "max_age");

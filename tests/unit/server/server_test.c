@@ -184,6 +184,78 @@ START_TEST(a_shutdown_has_a_grace)
 }
 END_TEST
 
+/* A client that answers no PING: the second GOAWAY is due after 10 s at the latest, the end with the grace. */
+START_TEST(a_client_that_answers_nothing_has_the_grace_and_no_more)
+{
+    static const int64_t graces_ns[] = {0, LULL_SECOND, 3 * LULL_SECOND, 15 * LULL_SECOND};
+    for (size_t i = 0; i < sizeof(graces_ns) / sizeof(graces_ns[0]); i++) {
+        const int64_t grace_ns = graces_ns[i];
+        rig_start(&rig, APP_HOLDS);
+        rig_join(&rig, &raw);
+        raw_request(&raw, 1, RIG_METHOD, false, NULL);
+        rig_advance(&rig, LULL_SECOND);
+        const int64_t from_ns = rig_now(&rig);
+        lull_server_shutdown(rig.server, grace_ns, rig_on_drained, &rig);
+        rig_settle(&rig);
+        ck_assert_uint_ge(raw_count(&raw, FRAME_GOAWAY), 1);
+        ck_assert_uint_eq(rig.drained, grace_ns == 0);
+        rig_advance(&rig, 60 * LULL_SECOND);
+        ck_assert_uint_ge(raw_count(&raw, FRAME_GOAWAY), 2);
+        ck_assert_uint_eq(raw_find(&raw, FRAME_GOAWAY, 0)->last, 0x7fffffffu);
+        ck_assert_uint_eq(raw_find(&raw, FRAME_GOAWAY, 1)->last, 1);
+        ck_assert_uint_eq(rig.drained, 1);
+        ck_assert_int_eq(rig.drained_at_ns, from_ns + grace_ns);
+        ck_assert_int_eq(raw.eof_at_ns, from_ns + grace_ns);
+        ck_assert_int_eq(rig.calls[0].closed_at_ns, from_ns + grace_ns);
+        raw_fini(&raw);
+        rig_fini(&rig);
+    }
+}
+END_TEST
+
+/* In the turn of the shutdown: what was finished before it is written, and then nobody is waited for. */
+START_TEST(an_answer_before_a_shutdown_without_grace_goes_out)
+{
+    rig_start(&rig, APP_HOLDS);
+    rig_join(&rig, &raw);
+    raw_request(&raw, 1, RIG_METHOD, true, NULL);
+    ck_assert_int_eq(lull_server_call_finish(rig.calls[0].call, LULL_CODE_OK, NULL, NULL), LULL_OK);
+    lull_server_shutdown(rig.server, 0, rig_on_drained, &rig);
+    rig_settle(&rig);
+    ck_assert(raw_has_field(&raw, 1, 0, "grpc-status: 0"));
+    ck_assert_uint_eq(raw_find(&raw, FRAME_GOAWAY, 1)->last, 1);
+    ck_assert(raw.is_eof);
+    ck_assert_uint_eq(rig.drained, 1);
+    raw_fini(&raw);
+    rig_fini(&rig);
+}
+END_TEST
+
+START_TEST(a_client_that_takes_no_answer_has_the_grace_and_no_more)
+{
+    static const uint8_t zeros[30000];
+    const struct pipe_options small = {.capacity_bytes = 4096};
+    rig_init(&rig);
+    rig.options.keepalive_time_ns = LULL_NEVER;
+    rig_open(&rig);
+    raw_open(&raw, &rig.sim, rig.server, &small);
+    raw_hello(&raw);
+    raw_request(&raw, 1, RIG_METHOD, true, NULL);
+    raw_set_deaf(&raw, true);
+    ck_assert_int_eq(
+        lull_server_call_send(rig.calls[0].call, lull_slice_static(zeros, sizeof(zeros))), LULL_OK);
+    ck_assert_int_eq(lull_server_call_finish(rig.calls[0].call, LULL_CODE_OK, NULL, NULL), LULL_OK);
+    rig_settle(&rig);
+    lull_server_shutdown(rig.server, 3 * LULL_SECOND, rig_on_drained, &rig);
+    rig_advance(&rig, 3 * LULL_SECOND - 1);
+    ck_assert_uint_eq(rig.drained, 0);
+    rig_advance(&rig, 1);
+    ck_assert_uint_eq(rig.drained, 1);
+    raw_fini(&raw);
+    rig_fini(&rig);
+}
+END_TEST
+
 START_TEST(a_close_ends_everything_now_and_drains_nobody)
 {
     struct unary unary;
@@ -435,6 +507,9 @@ static Suite *suite(void)
     tcase_add_test(t, a_shutdown_without_connections_is_drained_at_once_but_from_a_task);
     tcase_add_test(t, a_shutdown_lets_calls_end_and_takes_no_more);
     tcase_add_test(t, a_shutdown_has_a_grace);
+    tcase_add_test(t, a_client_that_answers_nothing_has_the_grace_and_no_more);
+    tcase_add_test(t, an_answer_before_a_shutdown_without_grace_goes_out);
+    tcase_add_test(t, a_client_that_takes_no_answer_has_the_grace_and_no_more);
     tcase_add_test(t, a_close_ends_everything_now_and_drains_nobody);
     tcase_add_test(t, freed_with_a_call_that_somebody_holds);
     tcase_add_test(t, a_silent_server_answers_nothing_and_closes_nothing);
