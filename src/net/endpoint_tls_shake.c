@@ -71,7 +71,10 @@ enum io tls_give_up_ssl(struct endpoint_tls *tls, const char *phase)
         tls_text_alpn(&sb, tls->is_server, tls->alpn, tls->alpn_len);
         return tls_give_up(tls, phase, 0);
     }
-    tls_text_error(&sb, tls->wire.first, tls->wire.first_len);
+    if (tls->is_up) {
+        strbuf_add(&sb, "TLS: "); /* the phase is that of any read or write */
+    }
+    tls_text_error(&sb, tls->is_server, tls->wire.first, tls->wire.first_len);
     return tls_give_up(tls, phase, 0);
 }
 
@@ -83,7 +86,12 @@ int tls_on_verified(int is_good, X509_STORE_CTX *store)
     struct strbuf sb;
     if (is_good == 0 && tls->text[0] == '\0') {
         strbuf_init(&sb, tls->text, sizeof(tls->text));
-        tls_text_verify(&sb, store, tls->is_server ? NULL : tls->name, tls->wall_s);
+        tls_text_verify(&sb, store,
+                        &(struct tls_text_facts){.is_server = tls->is_server,
+                                                 .has_ca_pem = tls->credentials->has_ca_pem,
+                                                 .ca_file = tls->credentials->ca_file,
+                                                 .name = tls->is_server ? NULL : tls->name,
+                                                 .wall_s = tls->wall_s});
     }
     return is_good;
 }

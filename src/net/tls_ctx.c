@@ -175,6 +175,20 @@ static int set_up_key_log(struct lull_credentials *credentials, const char *file
     return LULL_OK;
 }
 
+static int keep_text(const char *text, char **out, struct lull_error *error)
+{
+    if (text == NULL) {
+        return LULL_OK;
+    }
+    const size_t size = strlen(text) + 1;
+    *out = (char *)mem_alloc(NULL, size);
+    if (*out == NULL) {
+        return rc_fail(error, LULL_RC_NOMEM, "no memory for credentials");
+    }
+    memcpy(*out, text, size);
+    return LULL_OK;
+}
+
 static int set_up(struct lull_credentials *credentials,
                   const struct lull_credentials_options *options, struct lull_error *error)
 {
@@ -195,13 +209,12 @@ static int set_up(struct lull_credentials *credentials,
     if (rc == LULL_OK) {
         rc = set_up_key_log(credentials, options->key_log_file, error);
     }
-    if (rc == LULL_OK && options->server_name != NULL) {
-        size_t size = strlen(options->server_name) + 1;
-        credentials->server_name = (char *)mem_alloc(NULL, size);
-        if (credentials->server_name == NULL) {
-            return rc_fail(error, LULL_RC_NOMEM, "no memory for credentials");
-        }
-        memcpy(credentials->server_name, options->server_name, size);
+    if (rc == LULL_OK) {
+        rc = keep_text(options->server_name, &credentials->server_name, error);
+    }
+    if (rc == LULL_OK) {
+        credentials->has_ca_pem = options->ca_pem != NULL;
+        rc = keep_text(options->ca_file, &credentials->ca_file, error);
     }
     return rc;
 }
@@ -212,6 +225,7 @@ static void free_all(struct lull_credentials *credentials)
         (void)close(credentials->key_log_fd);
     }
     mem_release(NULL, credentials->server_name);
+    mem_release(NULL, credentials->ca_file);
     tls_sessions_fini(&credentials->sessions);
     SSL_CTX_free(credentials->ctx);
     BIO_meth_free(credentials->wire);

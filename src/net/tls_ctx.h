@@ -20,6 +20,8 @@ struct lull_credentials {
     SSL_CTX *ctx;
     BIO_METHOD *wire;
     char *server_name; /* [nullable] */
+    char *ca_file;     /* [nullable] for texts */
+    bool has_ca_pem;
     lull_identity_fn identity_fn;
     void *identity_ctx;
     bool has_identity; /* of the options */

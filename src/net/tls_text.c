@@ -105,7 +105,36 @@ static bool is_about_name(int error)
     return error == X509_V_ERR_HOSTNAME_MISMATCH || error == X509_V_ERR_IP_ADDRESS_MISMATCH;
 }
 
-void tls_text_verify(struct strbuf *sb, X509_STORE_CTX *store, const char *name, int64_t wall_s)
+/* The chain ends at nobody who is believed. */
+static bool is_about_roots(int error)
+{
+    switch (error) {
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void add_issuer(struct strbuf *sb, const struct tls_text_facts *facts, X509 *x509, int depth)
+{
+    const char *peer = facts->is_server ? "client" : "server";
+    strbuf_printf(sb, depth == 0 ? "; the %s's certificate was issued by " : "; the top of the %s's chain was issued by ", peer);
+    add_dn(sb, X509_get_issuer_name(x509));
+    strbuf_add(sb, ", which is not among ");
+    if (facts->ca_file != NULL) {
+        strbuf_add(sb, "the roots of ");
+        strbuf_one_line(sb, facts->ca_file, strlen(facts->ca_file));
+    } else {
+        strbuf_add(sb, facts->has_ca_pem ? "the roots of ca_pem" : "the system's roots");
+    }
+}
+
+void tls_text_verify(struct strbuf *sb, X509_STORE_CTX *store, const struct tls_text_facts *facts)
 {
     int error = X509_STORE_CTX_get_error(store);
     int depth = X509_STORE_CTX_get_error_depth(store);
@@ -121,9 +150,11 @@ void tls_text_verify(struct strbuf *sb, X509_STORE_CTX *store, const char *name,
         add_date(sb, error == X509_V_ERR_CERT_HAS_EXPIRED ? X509_get0_notAfter(x509)
                                                           : X509_get0_notBefore(x509));
         strbuf_add(sb, ", our clock says ");
-        add_wall(sb, wall_s);
-    } else if (is_about_name(error) && name != NULL) {
-        strbuf_printf(sb, "; %s is wanted", name);
+        add_wall(sb, facts->wall_s);
+    } else if (is_about_name(error) && facts->name != NULL) {
+        strbuf_printf(sb, "; %s is wanted", facts->name);
+    } else if (is_about_roots(error)) {
+        add_issuer(sb, facts, x509, depth);
     } else {
         strbuf_add(sb, "; its issuer is ");
         add_dn(sb, X509_get_issuer_name(x509));
@@ -145,28 +176,57 @@ static bool is_tls(const uint8_t *first, size_t len)
     return len < 2 || (first[0] >= 20 && first[0] <= 23 && first[1] == 3);
 }
 
-static void add_alert(struct strbuf *sb, int alert, const char *text)
+/* A whole SETTINGS frame's header, on stream 0 (RFC 9113 section 6.5): what an HTTP/2 server in clear says first. */
+static bool is_settings(const uint8_t *first, size_t len)
+{
+    static const uint8_t no_stream[4] = {0};
+    return len >= 9 && first[0] == 0 && first[3] == 4 && first[4] == 0 && memcmp(first + 5, no_stream, 4) == 0;
+}
+
+/* What an alert means for who got it; "" for most. */
+static const char *meaning_of(int alert, bool is_server)
+{
+    switch (alert) {
+    case SSL_AD_NO_APPLICATION_PROTOCOL:
+        return ": it speaks none of ALPN's offer, which was h2";
+    case SSL_AD_CERTIFICATE_REQUIRED:
+        return ": the server wants a client certificate";
+    case SSL_AD_UNKNOWN_CA:
+        return is_server ? ": the client does not know the issuer of our certificate"
+                         : ": the server does not know the issuer of our certificate";
+    case SSL_AD_BAD_CERTIFICATE:
+    case SSL_AD_UNSUPPORTED_CERTIFICATE:
+    case SSL_AD_CERTIFICATE_REVOKED:
+    case SSL_AD_CERTIFICATE_EXPIRED:
+    case SSL_AD_CERTIFICATE_UNKNOWN:
+        return is_server ? ": the client does not accept our certificate" : ": the server does not accept our certificate";
+    default:
+        return "";
+    }
+}
+
+static void add_alert(struct strbuf *sb, int alert, bool is_server, const char *text)
 {
     const char *name = SSL_alert_desc_string_long(alert);
     strbuf_printf(sb, "the peer sent alert %d (%s)", alert,
                   strcmp(name, "unknown") != 0 || text == NULL ? name : text);
-    if (alert == SSL_AD_NO_APPLICATION_PROTOCOL) {
-        strbuf_add(sb, ": it speaks none of ALPN's offer, which was h2");
-    }
+    strbuf_add(sb, meaning_of(alert, is_server));
 }
 
-void tls_text_error(struct strbuf *sb, const uint8_t *first, size_t first_len)
+void tls_text_error(struct strbuf *sb, bool is_server, const uint8_t *first, size_t first_len)
 {
     unsigned long error = ERR_get_error();
     int reason = ERR_GET_REASON(error);
     const char *text = ERR_reason_error_string(error);
     bool is_ssl = ERR_GET_LIB(error) == ERR_LIB_SSL;
     ERR_clear_error();
-    if (!is_tls(first, first_len)) {
+    if (is_settings(first, first_len)) {
+        strbuf_add(sb, "the peer does not speak TLS but HTTP/2 in clear, it began with SETTINGS");
+    } else if (!is_tls(first, first_len)) {
         strbuf_add(sb, "the peer does not speak TLS, it began with ");
         strbuf_quoted(sb, first, first_len, QUOTED_BYTES);
     } else if (is_ssl && reason >= SSL_AD_REASON_OFFSET && reason < SSL_AD_REASON_OFFSET + 256) {
-        add_alert(sb, reason - SSL_AD_REASON_OFFSET, text);
+        add_alert(sb, reason - SSL_AD_REASON_OFFSET, is_server, text);
     } else {
         strbuf_add(sb, text != NULL ? text : "OpenSSL does not say why");
     }

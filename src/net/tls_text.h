@@ -9,6 +9,7 @@
 #define NET_TLS_TEXT_H
 
 #include <openssl/x509.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,15 +17,23 @@
 
 #define TLS_TEXT_BYTES 288
 
-/* "certificate verify failed: certificate has expired (10); ...". `name` [nullable]: what was asked
- * for. */
-void tls_text_verify(struct strbuf *sb, X509_STORE_CTX *store, const char *name, int64_t wall_s);
+/* What a verification went by. */
+struct tls_text_facts {
+    bool is_server;
+    bool has_ca_pem;     /* roots from memory; neither: the system's */
+    const char *ca_file; /* [nullable] roots from a file */
+    const char *name;    /* [nullable] what was asked for */
+    int64_t wall_s;
+};
+
+/* "certificate verify failed: certificate has expired (10); ...". */
+void tls_text_verify(struct strbuf *sb, X509_STORE_CTX *store, const struct tls_text_facts *facts);
 
 /*
  * The first error in OpenSSL's queue, which is emptied: an alert of the peer's, a peer that speaks
  * something else (`first` are its first bytes), or OpenSSL's reason.
  */
-void tls_text_error(struct strbuf *sb, const uint8_t *first, size_t first_len);
+void tls_text_error(struct strbuf *sb, bool is_server, const uint8_t *first, size_t first_len);
 
 /* ALPN ended without h2. */
 void tls_text_alpn(struct strbuf *sb, bool is_server, const uint8_t *chosen, size_t len);

@@ -92,7 +92,7 @@ static void *serve(void *arg)
     if (raw->plain == NULL) {
         speak_tls(raw, fd);
     } else {
-        size_t len = strlen(raw->plain);
+        size_t len = raw->plain_len != 0 ? raw->plain_len : strlen(raw->plain);
         if (recv(fd, bytes, sizeof(bytes), 0) > 0 &&
             send(fd, raw->plain, len, MSG_NOSIGNAL) == (ssize_t)len) {
             while (recv(fd, bytes, sizeof(bytes), 0) > 0) {

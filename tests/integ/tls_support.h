@@ -59,6 +59,7 @@ struct raw_tls {
     const struct cert *leaf; /* what it shows */
     const char *alpn;        /* what it chooses, whatever is offered; NULL: nothing */
     const char *plain;       /* [nullable] speaks this and no TLS */
+    size_t plain_len;        /* 0: of a string */
     int max_version;         /* 0: any */
     unsigned port;           /* out */
     long bytes;              /* out, when it is over: what came after the handshake */

@@ -60,9 +60,11 @@ static const struct wrong wrongs[] = {
     {"wrong address", "DNS:127.0.0.1,DNS:svc.test", NULL, -DAY_S, DAY_S, false, false,
      "IP address mismatch (64); 127.0.0.1 is wanted; it is for DNS:127.0.0.1, DNS:svc.test"},
     {"self-signed", "DNS:svc.test", "svc.test", -DAY_S, DAY_S, true, false,
-     "self-signed certificate (18); its issuer is /CN=leaf; it is for DNS:svc.test"},
+     "self-signed certificate (18); the server's certificate was issued by /CN=leaf, which is not among the roots of "
+     "ca_pem; it is for DNS:svc.test"},
     {"unknown authority", "DNS:svc.test", "svc.test", -DAY_S, DAY_S, false, true,
-     "unable to get local issuer certificate (20); its issuer is /CN=somebody else"},
+     "unable to get local issuer certificate (20); the server's certificate was issued by /CN=somebody else, which is not among "
+     "the roots of ca_pem; it is for DNS:svc.test"},
 };
 
 START_TEST(a_certificate_that_is_wrong_is_refused_with_its_reason)
@@ -146,6 +148,13 @@ START_TEST(plaintext_where_tls_is_expected_is_told_by_its_first_bytes)
     expect_refused("plaintext HTTP/1.1", tls_channel(&world, target, NULL, tls_believing(world.ca)),
                    "TLS handshake: the peer does not speak TLS, it began with \"HTTP/1.1 400 Bad");
     raw_tls_join(&raw);
+    /* A server that speaks first, as gRPC's do: SETTINGS, MAX_FRAME_SIZE 16384. */
+    raw = (struct raw_tls){.plain = "\0\0\6\4\0\0\0\0\0\0\5\0\0\x40\0", .plain_len = 15};
+    raw_tls_start(&raw);
+    target_at(raw.port);
+    expect_refused("HTTP/2 in clear", tls_channel(&world, target, NULL, tls_believing(world.ca)),
+                   "TLS handshake: the peer does not speak TLS but HTTP/2 in clear, it began with SETTINGS");
+    raw_tls_join(&raw);
     target_at(tls_serve(&world, NULL));
     expect_refused("plaintext HTTP/2", tls_channel(&world, target, NULL, tls_believing(world.ca)),
                    "TLS handshake: ");
@@ -181,7 +190,7 @@ START_TEST(a_client_without_a_certificate_is_refused_where_one_is_needed)
     target_at(tls_serve(&world, tls_credentials(&options)));
     expect_refused("no client certificate",
                    tls_channel(&world, target, NULL, tls_believing(world.ca)),
-                   "the peer sent alert 116 (tlsv13 alert certificate required)");
+                   "read failed: TLS: the peer sent alert 116 (tlsv13 alert certificate required): the server wants a client certificate");
     show("  and at the server", world.lost);
     ck_assert_msg(strstr(world.lost, "peer did not return a certificate") != NULL, "%s",
                   world.lost);

@@ -42,9 +42,10 @@ has "by another name; the timeline says what is spoken" "$status $said" "0 " "TL
 tls --cacert "$certs/ca.pem" --authority evil.test "127.0.0.1:$port"
 has "a name that the server cannot prove" "$status $said" "14 " "evil.test is wanted; it is for DNS:localhost, DNS:svc.test"
 tls --cacert "$certs/other_ca.pem" "localhost:$port"
-has "an authority that nobody knows" "$status $said" "14 " "unable to get local issuer certificate (20)"
+has "an authority that nobody knows" "$status $said" "14 " "unable to get local issuer certificate (20)" \
+    "the server's certificate was issued by /CN=" "which is not among the roots of $certs/other_ca.pem"
 tls "localhost:$port"
-has "the system's roots do not know it" "$status $said" "14 " "certificate verify failed"
+has "the system's roots do not know it" "$status $said" "14 " "certificate verify failed" "which is not among the system's roots"
 tls --insecure -v "localhost:$port"
 has "anybody is believed, loudly" "$status $said" "0 " "insecure_skip_verify"
 tls --cacert "$certs/leaf.key" "localhost:$port"
@@ -70,7 +71,7 @@ has "which resumes a session" "$(cat "$work/holds")" "OK: hello" "2 handshakes, 
 
 lull_serve mutual --cacert "$certs/ca.pem"
 tls --cacert "$certs/ca.pem" "localhost:$port"
-has "a client that shows nothing" "$status $said" "14 " "the peer sent alert 116"
+has "a client that shows nothing" "$status $said" "14 " TLS "the peer sent alert 116" "the server wants a client certificate"
 tls --cacert "$certs/ca.pem" --cert "$certs/client.pem" --key "$certs/client.key" "localhost:$port"
 is "one that shows a certificate" "0 hi" "$status $(cat "$work/out")$said"
 has "a watch that shows one" "$(run_watch --cert "$certs/client.pem" --key "$certs/client.key")" READY
