@@ -27,18 +27,14 @@ int main(int argc, char **argv)
     struct lull_error error;
     struct lull_loop *loop;
 
-    if (lull_loop_new(NULL, &loop) != LULL_OK) {
-        return 1;
-    }
-    lull_channel_options_init(&channel_options);
-    channel_options.loop = loop;
+    lull_channel_options_init(&channel_options); /* no loop: the channel has its own */
     lull_call_options_init(&call_options, "/etcdserverpb.KV/Range");
     call_options.timeout_ns = 5 * LULL_SECOND;
     if (lull_channel_new(argc > 1 ? argv[1] : "127.0.0.1:2379", &channel_options, &channel, &error) != LULL_OK) {
         fprintf(stderr, "%s\n", error.text);
-        lull_loop_free(loop);
         return 1;
     }
+    loop = lull_channel_loop(channel);
     if (lull_call_unary(channel, &call_options, lull_slice_static(range_lull, sizeof(range_lull) - 1), on_done, loop, NULL,
                         &error) == LULL_OK) {
         lull_loop_run(loop);
@@ -46,6 +42,5 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s\n", error.text);
     }
     lull_channel_unref(channel);
-    lull_loop_free(loop);
     return exit_code;
 }

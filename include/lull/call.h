@@ -81,7 +81,8 @@ typedef void (*lull_unary_fn)(struct lull_call *call, const struct lull_unary_re
  * @param ctx [borrow] handed to done
  * @param out [nullable] receives a reference of the caller's own; NULL: the library's is enough
  * @param error [nullable] receives what was wrong with the arguments
- * @return LULL_OK: done will come, exactly once. Else it will not: LULL_RC_INVALID (method, metadata, options), LULL_RC_CLOSED,
+ * @return LULL_OK: done will come, exactly once, when on_closed would
+ *   (lull_call_start). Else it will not: LULL_RC_INVALID (method, metadata, options), LULL_RC_CLOSED,
  *   LULL_RC_NOMEM, LULL_RC_LIMIT (message too large, metadata beyond the 64 KiB of a header block, queue full). Any thread,
  *   callbacks included. Since 0.1.
  */
@@ -139,8 +140,10 @@ static inline void lull_call_handler_init(struct lull_call_handler *handler)
  * @param ctx [borrow] handed to its functions
  * @param out [nullable] receives a reference of the caller's own; NULL: the library's is enough
  * @param error [nullable] receives what was wrong with the arguments
- * @return LULL_OK: on_closed will come, exactly once. Else nothing will: LULL_RC_INVALID (method, metadata, options, handler),
- *   LULL_RC_CLOSED, LULL_RC_NOMEM, LULL_RC_LIMIT (metadata beyond the 64 KiB of a header block, queue full). Any thread, callbacks included. Since 0.2.
+ * @return LULL_OK: on_closed will come, exactly once, in a turn of the channel's loop. If nobody drives that it waits until somebody does:
+ *   at the latest until the loop is freed, or, if the loop is the channel's own (lull_channel_loop), until the channel is closed.
+ *   Else nothing will: LULL_RC_INVALID (method, metadata, options, handler), LULL_RC_CLOSED, LULL_RC_NOMEM, LULL_RC_LIMIT
+ *   (metadata beyond the 64 KiB of a header block, queue full). Any thread, callbacks included. Since 0.2.
  */
 LULL_API int lull_call_start(struct lull_channel *channel, const struct lull_call_options *options,
                              const struct lull_call_handler *handler, void *ctx, struct lull_call **out,

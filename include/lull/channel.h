@@ -38,7 +38,7 @@ struct lull_channel_options {
     size_t size;
     const struct lull_world *world; /**< [borrow, nullable] its members outlive the channel */
     struct lull_loop *loop;         /**< [borrow, nullable] who drives; NULL, and none in `world`: the channel has
-                                       one of its own, opened at the first dial and freed with it, which blocking calls drive (sync.h) */
+                                       one of its own, opened at the first dial and freed with it: see lull_channel_loop */
     const char *authority;          /**< [borrow, nullable] `:authority`; NULL: from the target */
     const char *user_agent;         /**< [borrow, nullable] put before our own, as gRPC does */
     int64_t min_connect_timeout_ns; /**< how long one attempt may take, TCP to the first SETTINGS: at least this, or the
@@ -107,12 +107,19 @@ LULL_API int lull_channel_new(const char *target, const struct lull_channel_opti
 /** Takes a reference. NULL is harmless. Any thread. Since 0.1. */
 LULL_API void lull_channel_ref(struct lull_channel *channel);
 
-/** Gives a reference back. Each call under way holds one and ends by itself first; the last reference that goes closes the channel.
- * lull_loop_free needs all of them gone, the handles of calls included: let the calls end, or lull_channel_close, and give the
- * handles back. NULL is harmless. Any thread, callbacks included. Since 0.1. */
+/**
+ * Gives a reference back. Each call under way holds one and ends by itself first; the last reference that goes closes the channel. A
+ * channel with a loop of its own is closed by the last one that is not a call's, as lull_channel_close does, since nobody would drive it any
+ * more. lull_loop_free needs all of them gone, the handles of calls included: let the calls end, or lull_channel_close, and give the
+ * handles back. NULL is harmless. Any thread, callbacks included. Since 0.1.
+ */
 LULL_API void lull_channel_unref(struct lull_channel *channel);
 
-/** Ends every call with UNAVAILABLE "channel closed", closes the connection and stays in SHUTDOWN. The second time does nothing. Any thread, callbacks included. Since 0.1. */
+/**
+ * Ends every call with UNAVAILABLE "channel closed", closes the connection and stays in SHUTDOWN. The second time does nothing. Calls are
+ * told in the next turn. A channel with a loop of its own runs that turn here, with its callbacks on this thread, unless this is a
+ * callback or another thread drives, which then does it. Any thread, callbacks included. Since 0.1.
+ */
 LULL_API void lull_channel_close(struct lull_channel *channel);
 
 /** The state before this call; with `try_to_connect` an IDLE channel starts to connect, which wakes it from idle mode and counts as activity then. Any thread. Since 0.1. */
@@ -215,6 +222,14 @@ LULL_API void lull_channel_reset_backoff(struct lull_channel *channel);
  * reference is given back. Any thread. Since 0.1. */
 LULL_API const struct lull_channel_options *
 lull_channel_effective_options(const struct lull_channel *channel);
+
+/**
+ * The loop that the channel is on [borrow]: the one it was given, or its own if there was none; that one lives as long as the channel is held, is
+ * not to be freed, and has no other channel. Blocking calls (sync.h) and lull_loop_run, lull_loop_run_once and lull_loop_dispatch on
+ * it drive it, on any thread; between those nothing moves: an asynchronous call is neither sent nor ended by its deadline. Closing
+ * the channel, or giving back the last reference, ends what is left. Any thread. Since 0.3.
+ */
+LULL_API struct lull_loop *lull_channel_loop(const struct lull_channel *channel);
 
 /** The target as it was given [borrow], until the caller's reference is given back. Any thread. Since 0.1. */
 LULL_API const char *lull_channel_target(const struct lull_channel *channel);

@@ -51,18 +51,19 @@ void call_drop(struct lull_call *call)
     if (before != 1) {
         return;
     }
-    if (!executor_try_enter(executor, &had_to_enter)) {
-        (void)lull_executor_submit(executor, &call->dead);
-        return;
-    }
-    if (!had_to_enter) {
+    if (lull_executor_in_context(executor)) {
         executor_post_dead(executor, &call->dead);
         return;
     }
     /* It may be the last that held a channel with a loop of its own. */
     struct lull_loop *kept = loop_keep(call->channel->world.loop);
-    free_call(call);
-    executor_leave(executor, true);
+    if (executor_try_enter(executor, &had_to_enter)) {
+        free_call(call);
+        executor_leave(executor, true);
+    } else {
+        (void)lull_executor_submit(executor, &call->dead);
+        loop_settle(kept);
+    }
     loop_unkeep(kept);
 }
 
@@ -247,7 +248,7 @@ static void tell_closed(struct lull_call *call)
     executor_on_user_returned(channel->executor);
 
     channel_idle_on_call_ended(channel, ended_at);
-    lull_channel_unref(channel);
+    channel_unref(channel);
     call_drop(call);
 }
 

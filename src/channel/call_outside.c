@@ -71,7 +71,7 @@ struct lull_call *call_outside_make(struct lull_channel *channel,
         atomic_store_explicit(&call->outside.is_half_closed, true, memory_order_relaxed);
     }
     (void)atomic_fetch_add_explicit(&channel->starting_calls, 1, memory_order_relaxed);
-    lull_channel_ref(channel);
+    channel_ref(channel);
     return call;
 }
 

@@ -200,7 +200,7 @@ static struct lull_call *make(struct lull_channel *channel, const struct lull_ca
         call->done = unary->done;
         call_send_whole(call, unary->request);
     }
-    lull_channel_ref(channel);
+    channel_ref(channel);
     call_count_in(call);
     return call;
 }

@@ -336,6 +336,7 @@ static struct lull_channel *make_channel(const struct lull_channel_options *opti
     channel->counters->allocations++;
     executor_on_channel_made(executor);
     (void)executor_keep(executor);
+    channel->users = 1;
     channel->refs = 1;
     channel->state = LULL_STATE_IDLE;
     channel->state_at = lull_executor_now(executor);
@@ -495,6 +496,11 @@ const struct lull_channel_options *
 lull_channel_effective_options(const struct lull_channel *channel)
 {
     return &channel->options;
+}
+
+struct lull_loop *lull_channel_loop(const struct lull_channel *channel)
+{
+    return channel->world.loop;
 }
 
 const char *lull_channel_target(const struct lull_channel *channel)

@@ -83,7 +83,8 @@ struct lull_channel {
     bool is_next_turn_held;
     struct lull_task command_task; /* channel_outside.c; in the inbox it has a reference */
     atomic_uint commands;          /* any thread */
-    _Atomic(unsigned) refs;        /* any thread */
+    _Atomic(unsigned) users;       /* references of the application's, which are in `refs` too; any thread */
+    _Atomic(unsigned) refs;        /* and those of calls and orders; any thread */
     unsigned holds;
     bool is_dying; /* `dead` was posted */
 };
@@ -117,6 +118,10 @@ void channel_end(struct lull_channel *channel);
 /* ---- channel_outside.c */
 
 void channel_outside_init(struct lull_channel *channel);
+
+/* References of the library's own, for calls and orders: those do not keep a channel open that has its own loop. Any thread. */
+void channel_ref(struct lull_channel *channel);
+void channel_unref(struct lull_channel *channel);
 
 /* Closed, or to be closed by an order that is on its way. Any thread. */
 bool channel_is_closing(const struct lull_channel *channel);

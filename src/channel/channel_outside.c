@@ -41,7 +41,7 @@ static void run_commands(struct lull_task *task, struct lull_executor *executor)
     struct lull_channel *channel = container_of(task, struct lull_channel, command_task);
     (void)executor;
     carry_out(channel, atomic_exchange_explicit(&channel->commands, 0, memory_order_acquire));
-    lull_channel_unref(channel);
+    channel_unref(channel);
 }
 
 /* By the command task, which takes over a reference that the caller has [own]. */
@@ -54,7 +54,7 @@ static void order_later(struct lull_channel *channel, unsigned command, unsigned
     }
     if (!lull_executor_submit(channel->executor, &channel->command_task)) {
         /* It is in the inbox, with a reference of its own: this one cannot be the last. */
-        lull_channel_unref(channel);
+        channel_unref(channel);
     }
 }
 
@@ -63,7 +63,7 @@ static void order(struct lull_channel *channel, unsigned command, unsigned inste
 {
     bool had_to_enter;
     if (!executor_try_enter(channel->executor, &had_to_enter)) {
-        lull_channel_ref(channel);
+        channel_ref(channel);
         order_later(channel, command, instead_of);
         return;
     }
@@ -89,9 +89,21 @@ bool channel_is_closing(const struct lull_channel *channel)
            (atomic_load_explicit(&channel->commands, memory_order_relaxed) & COMMAND_CLOSE) != 0;
 }
 
+/* The loop, when it is the channel's own and this thread is in no callback: nobody but this thread may be there to drive it. */
+static struct lull_loop *keep_own_loop(const struct lull_channel *channel)
+{
+    return lull_executor_in_context(channel->executor) ? NULL : loop_keep(channel->world.loop);
+}
+
 void lull_channel_close(struct lull_channel *channel)
 {
+    struct lull_loop *own = keep_own_loop(channel);
+    if (executor_is_kept(channel->executor)) {
+        executor_set_ending(channel->executor);
+    }
     order(channel, COMMAND_CLOSE, 0);
+    loop_settle(own);
+    loop_unkeep(own);
 }
 
 void lull_channel_enter_idle(struct lull_channel *channel)
@@ -115,10 +127,16 @@ void lull_channel_reset_backoff(struct lull_channel *channel)
     }
 }
 
+void channel_ref(struct lull_channel *channel)
+{
+    (void)atomic_fetch_add_explicit(&channel->refs, 1, memory_order_relaxed);
+}
+
 void lull_channel_ref(struct lull_channel *channel)
 {
     if (channel != NULL) {
-        (void)atomic_fetch_add_explicit(&channel->refs, 1, memory_order_relaxed);
+        (void)atomic_fetch_add_explicit(&channel->users, 1, memory_order_relaxed);
+        channel_ref(channel);
     }
 }
 
@@ -136,10 +154,10 @@ static bool give_back(struct lull_channel *channel)
     return false;
 }
 
-void lull_channel_unref(struct lull_channel *channel)
+void channel_unref(struct lull_channel *channel)
 {
     bool had_to_enter;
-    if (channel == NULL || give_back(channel)) {
+    if (give_back(channel)) {
         return;
     }
     struct lull_executor *executor = channel->executor;
@@ -147,14 +165,27 @@ void lull_channel_unref(struct lull_channel *channel)
         order_later(channel, COMMAND_CLOSE, 0);
         return;
     }
-    struct lull_loop *kept = had_to_enter ? loop_keep(channel->world.loop) : NULL;
     /* The last reference is kept until all is closed, so that nothing of it frees the channel too early. */
     channel_close(channel);
     channel_end(channel);
     executor_leave(executor, had_to_enter);
-    if (kept != NULL) {
-        /* Nobody drives a loop of the channel's own for it. */
-        loop_settle(kept);
-        loop_unkeep(kept);
+}
+
+void lull_channel_unref(struct lull_channel *channel)
+{
+    if (channel == NULL) {
+        return;
     }
+    struct lull_loop *own = keep_own_loop(channel);
+    bool is_last = atomic_fetch_sub_explicit(&channel->users, 1, memory_order_acq_rel) == 1;
+    if (is_last && executor_is_kept(channel->executor)) {
+        /* Who could drive it is gone: the calls that are left cannot go on. */
+        executor_set_ending(channel->executor);
+        order(channel, COMMAND_CLOSE, 0);
+    }
+    channel_unref(channel);
+    if (own != NULL && executor_is_ending(own->executor)) {
+        loop_settle(own);
+    }
+    loop_unkeep(own);
 }

@@ -165,7 +165,7 @@ bool executor_is_kept(const struct lull_executor *executor)
 bool executor_keep(struct lull_executor *executor)
 {
     /* Who keeps one more has one that keeps it so far. */
-    if (atomic_load_explicit(&executor->keepers, memory_order_relaxed) == 0) {
+    if (!executor_is_kept(executor)) {
         return false;
     }
     (void)atomic_fetch_add_explicit(&executor->keepers, 1, memory_order_relaxed);
@@ -174,8 +174,19 @@ bool executor_keep(struct lull_executor *executor)
 
 bool executor_unkeep(struct lull_executor *executor)
 {
-    return atomic_load_explicit(&executor->keepers, memory_order_relaxed) != 0 &&
+    return executor_is_kept(executor) &&
            atomic_fetch_sub_explicit(&executor->keepers, 1, memory_order_acq_rel) == 1;
+}
+
+void executor_set_ending(struct lull_executor *executor)
+{
+    /* As executor_take_between_turns: it is said before the context is asked for, and looked at once that was given back. */
+    atomic_store_explicit(&executor->is_ending, true, memory_order_seq_cst);
+}
+
+bool executor_is_ending(const struct lull_executor *executor)
+{
+    return atomic_load_explicit(&executor->is_ending, memory_order_seq_cst);
 }
 
 static bool may_visit(const struct lull_executor *executor)
@@ -210,6 +221,28 @@ void executor_take(struct lull_executor *executor)
         (void)atomic_fetch_sub_explicit(&executor->takers, 1, memory_order_relaxed);
     }
     begin_visit(executor);
+}
+
+bool executor_take_between_turns(struct lull_executor *executor)
+{
+    bool is_turn = false;
+    (void)atomic_fetch_add_explicit(&executor->takers, 1, memory_order_seq_cst);
+    uint32_t seen = wait_cell_read(&executor->turn_free);
+    /* Sequentially consistent: either this claim sees the context given back, or who gives it back sees what was put in before this. */
+    while (!executor_claim(executor)) {
+        is_turn = atomic_load_explicit(&executor->is_calling_back, memory_order_seq_cst);
+        if (is_turn) {
+            break;
+        }
+        /* Not for longer: whoever is in context may just be about to begin a turn. */
+        (void)wait_cell_wait(&executor->turn_free, seen, LULL_MS);
+        seen = wait_cell_read(&executor->turn_free);
+    }
+    (void)atomic_fetch_sub_explicit(&executor->takers, 1, memory_order_relaxed);
+    if (!is_turn) {
+        begin_visit(executor);
+    }
+    return !is_turn;
 }
 
 bool executor_take_open(struct lull_executor *executor)

@@ -131,10 +131,12 @@ void executor_end_visit(struct lull_executor *executor);
 /*
  * Waits until nobody else is in context and becomes the one who is; ends as a visit does, or with executor_turn_taken: a turn at
  * the clock's now, which gives the context back. Not in context; of a loop that says when it sleeps. Of another loop
- * executor_take_open returns false.
+ * executor_take_open returns false. executor_take_between_turns waits for visitors and for a quiet turn, which call nobody back, but returns false when another
+ * thread is in a turn.
  */
 void executor_take(struct lull_executor *executor);
 bool executor_take_open(struct lull_executor *executor);
+bool executor_take_between_turns(struct lull_executor *executor);
 void executor_turn_taken(struct lull_executor *executor);
 
 /* This thread was in a turn last, or asleep in the poll. Any thread. */
@@ -145,9 +147,13 @@ bool executor_is_driver(const struct lull_executor *executor);
  * loops nobody counts. _keep is false there; _unkeep is true when the last one went: the loop is to be freed. Any thread.
  */
 void executor_set_kept(struct lull_executor *executor); /* by its maker, before anybody else knows it */
-bool executor_is_kept(const struct lull_executor *executor);
+bool executor_is_kept(const struct lull_executor *executor); /* somebody counts */
 bool executor_keep(struct lull_executor *executor);
 bool executor_unkeep(struct lull_executor *executor);
+
+/* Its channel is to be closed: who drives such a loop settles it before he leaves. Any thread. */
+void executor_set_ending(struct lull_executor *executor);
+bool executor_is_ending(const struct lull_executor *executor);
 
 /* For a host's loop that cannot tell when it sleeps: it is taken for asleep between turns, so that the first submit after
  * each turn wakes it. It must answer every wake with a turn. */

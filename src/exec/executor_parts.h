@@ -74,7 +74,9 @@ struct lull_executor {
     struct lull_counters counters;
 
     char other_threads[EXECUTOR_LINE_BYTES]; /* what follows is written by any thread */
-    _Atomic(unsigned) keepers;               /* 0: nobody counts */
+    _Atomic(unsigned) keepers; /* 0: nobody counts */
+    _Atomic(bool) is_ending;   /* of a loop that goes with its channel */
+    _Atomic(bool) is_calling_back; /* who is in context runs a turn that is not quiet */
     struct inbox inbox;
     _Atomic(int) loop_state;     /* enum executor_loop_state */
     _Atomic(bool) is_soon_asked; /* the loop was asked for a turn that has not come yet */

@@ -115,12 +115,14 @@ static void run_claimed(struct lull_executor *executor, struct lull_instant now)
     executor->now_is_stale = false;
     executor->turns_with_frees++;
     executor->is_turn = true;
+    atomic_store_explicit(&executor->is_calling_back, true, memory_order_relaxed);
     executor->budget_left = executor->task_budget;
     executor_alarm_on_turn(executor, now);
     run_phases(executor);
     executor_alarm_update(executor);
     refusal_settle(executor);
     executor->is_turn = false;
+    atomic_store_explicit(&executor->is_calling_back, false, memory_order_relaxed);
     executor_yield(executor);
 }
 

@@ -175,24 +175,50 @@ static void end_polling(struct lull_loop *loop)
     }
 }
 
-void loop_settle(struct lull_loop *loop)
+/* Turns as long as there is work, in the role of the poller, which the thread has. False: it does not end. */
+static bool run_last_turns(struct lull_loop *loop)
 {
     struct lull_executor *executor = loop->executor;
-    bool has_work = true;
+    const struct lull_counters *counters = executor_counters(executor);
+    int idle_turns = 0;
 
-    if (!begin_polling(loop, lull_at(LOOP_UNTIL_NOW), NULL)) {
-        return; /* whoever polls does it */
-    }
-    for (int i = 0; i < LAST_TURNS && has_work; i++) {
+    while (idle_turns < LAST_TURNS) {
+        uint64_t closed;
+
         executor_take(executor);
-        has_work = lull_executor_next_at(executor).ns == INT64_MIN;
-        if (has_work) {
-            executor_turn_taken(executor);
-        } else {
+        closed = counters->calls_closed;
+        if (lull_executor_next_at(executor).ns != INT64_MIN) {
             executor_end_visit(executor);
+            return true;
+        }
+        executor_turn_taken(executor);
+        idle_turns = counters->calls_closed != closed ? 0 : idle_turns + 1;
+    }
+    return false;
+}
+
+void loop_settle(struct lull_loop *loop)
+{
+    bool has_work = loop != NULL;
+
+    while (has_work && executor_take_between_turns(loop->executor)) {
+        has_work = lull_executor_next_at(loop->executor).ns == INT64_MIN &&
+                   roles_take(loop->executor);
+        executor_end_visit(loop->executor);
+        if (has_work) {
+            has_work = run_last_turns(loop);
+            end_polling(loop);
         }
     }
-    end_polling(loop);
+}
+
+/* Of a loop that goes with its channel: what a callback has left to do for the end of that is done, for nobody may come after us. */
+static void leave_kept(struct lull_loop *kept)
+{
+    if (kept != NULL && executor_is_ending(kept->executor)) {
+        loop_settle(kept);
+    }
+    loop_unkeep(kept);
 }
 
 /* One round by the loop's own verb, as a code. If another thread polls, that one's rounds are as good. */
@@ -209,7 +235,7 @@ static int run_until(struct lull_loop *loop, struct lull_instant until)
         rc = loop->ops->run_once(loop, until) == 0 ? LULL_OK : LULL_RC_SYSTEM;
         end_polling(loop);
     }
-    loop_unkeep(kept);
+    leave_kept(kept);
     return rc;
 }
 
@@ -244,7 +270,7 @@ int loop_run_until_ending(struct lull_loop *loop, const unsigned char *is_ending
     if (polls) {
         end_polling(loop);
     }
-    loop_unkeep(kept);
+    leave_kept(kept);
     return rc;
 }
 
