@@ -63,7 +63,8 @@ LULL_API void lull_sync_result_fini(struct lull_sync_result *result);
  * @param channel [borrow]
  * @param options [borrow]
  * @param request [borrow] the request message, unframed
- * @param result [own] an empty result, which is filled; left alone unless LULL_OK is returned
+ * @param result [own] of lull_sync_result_init, or that of a call before: what it holds is given back when the new end is put in, and all that was
+ *   borrowed from it is gone; left alone unless LULL_OK is returned, but emptied by LULL_RC_SYSTEM
  * @param error [nullable] receives what was wrong
  * @return LULL_OK: the call is over, see result->status. Else it was not made: as lull_call_unary, LULL_RC_IN_TURN (in a callback),
  *   LULL_RC_UNSUPPORTED (nobody can drive; a forked child's copy of a channel), LULL_RC_SYSTEM (the loop could not be opened; the

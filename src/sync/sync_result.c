@@ -66,6 +66,8 @@ void sync_result_keep(struct lull_sync_result *result, const struct lull_status 
     if (failure != NULL) {
         texts += strlen(failure->address) + strlen(failure->line) + 2;
     }
+    /* It may be that of a call before. */
+    lull_sync_result_fini(result);
     result->status.code = status->code;
     result->message = lull_slice_ref(message);
     if (count == 0 && status->message_len == 0 && failure == NULL) {
