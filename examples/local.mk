@@ -8,6 +8,10 @@ noinst_PROGRAMS += examples/blocking
 examples_blocking_SOURCES = examples/blocking.c
 examples_blocking_LDADD = liblull.la
 
+noinst_PROGRAMS += examples/blocking_stream
+examples_blocking_stream_SOURCES = examples/blocking_stream.c
+examples_blocking_stream_LDADD = liblull.la
+
 # What ./quickstart shows.
 noinst_PROGRAMS += examples/life
 examples_life_SOURCES = examples/life.c

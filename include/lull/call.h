@@ -101,7 +101,8 @@ struct lull_call_handler {
     void (*on_headers)(struct lull_call *call, const struct lull_metadata *headers, void *ctx);
     /** [nullable] The next message [borrow]; lull_slice_ref keeps it. */
     void (*on_message)(struct lull_call *call, struct lull_slice message, void *ctx);
-    /** [nullable] After a LULL_RC_AGAIN: less than half of what may be queued is. Not after half_close. */
+    /** [nullable] After a LULL_RC_AGAIN: less than half of what may be queued is, or the server has ended a call that is paused
+     *  and holds messages. Not after half_close. */
     void (*on_writable)(struct lull_call *call, void *ctx);
     /** The end [borrow], exactly once, last. `trailers` are the trailing metadata, as far as they came. */
     void (*on_closed)(struct lull_call *call, const struct lull_status *status,

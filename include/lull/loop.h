@@ -126,7 +126,7 @@ LULL_API void lull_loop_stop(struct lull_loop *loop);
  * Runs the built-in loop on a thread of its own, for progress while nobody calls: pings are answered, timers fire, an idle channel falls
  * idle. Callbacks come on that thread, or on one that blocks (sync.h). It has every signal blocked but those of its own faults.
  * lull_loop_stop ends its run, lull_loop_join takes it back, and lull_loop_free joins it first. The loop of a channel that has its own
- * (lull_channel_effective_options) may be started too, and is joined before the last reference to that channel is given back (asserted).
+ * (lull_channel_loop) may be started too, and is joined before the last reference to that channel is given back (asserted).
  * @return LULL_OK; LULL_RC_STATE (started already, and not joined), LULL_RC_UNSUPPORTED (a host's loop; a forked child's copy, in which
  *   it does not run), LULL_RC_NOMEM, LULL_RC_SYSTEM (no thread to be had). Any thread, callbacks included. Since 0.3.
  */

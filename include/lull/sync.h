@@ -11,7 +11,8 @@
  * A channel that was made without a loop has one of its own, which is all that blocking calls need. On a host's loop a thread that is not
  * the host's waits for the host; the host's own can only block if the loop has run_once, else: LULL_RC_UNSUPPORTED.
  *
- * Nobody drives between two calls: what the server sends meanwhile, pings included, is answered at the next one.
+ * Nobody drives between two calls: what the server sends meanwhile, pings included, is answered at the next one, or by the thread of
+ * lull_loop_start.
  *
  * A blocking call waits for real time: a fake clock under it never moves, so its deadline never comes (a test that needs one drives
  * lull_call_unary instead: examples/fake_channel_test.c).
@@ -73,6 +74,74 @@ LULL_API void lull_sync_result_fini(struct lull_sync_result *result);
 LULL_API int lull_sync_unary(struct lull_channel *channel, const struct lull_call_options *options,
                              struct lull_slice request, struct lull_sync_result *result,
                              struct lull_error *error);
+
+/** Messages that a stream holds for lull_sync_stream_recv before the server has to wait. Since 0.3. */
+#define LULL_SYNC_STREAM_HELD 8
+
+/**
+ * A stream that blocks, on the caller's stack: lull_sync_stream_open → (send)* half_close, (recv)* → finish. It needs no _init, stays where
+ * it is from open to finish, and all in it is private. Layout not stable before 1.0. Since 0.3.
+ *
+ * One thread may send and one receive at the same time; a third may cancel. One thread that does both is to know that the server may
+ * wait for it to receive while it waits for the server to take more: a deadline ends that, two threads never get there.
+ */
+struct lull_sync_stream {
+    struct lull_channel *channel;
+    struct lull_call *call;
+    struct lull_sync_result ended;
+    struct lull_slice messages[LULL_SYNC_STREAM_HELD];
+    uint32_t come, taken; /* atomic, counts of messages */
+    void *receiver;       /* atomic, who waits */
+    void *sender;         /* atomic, the same */
+    unsigned char is_paused; /* atomic */
+};
+
+/**
+ * Starts a stream of any of the three kinds. The deadline of its options bounds every wait below.
+ * @param channel [ref] kept alive until lull_sync_stream_finish
+ * @param options [borrow] copied
+ * @param stream [borrow] raw memory; until lull_sync_stream_finish, which has to follow LULL_OK, it must not move
+ * @param error [nullable] receives what was wrong
+ * @return LULL_OK; else there is no stream: as lull_call_start, LULL_RC_IN_TURN (in a callback), LULL_RC_UNSUPPORTED (nobody can drive; a
+ *   forked child's copy of a channel). Any thread. Since 0.3.
+ */
+LULL_API int lull_sync_stream_open(struct lull_channel *channel, const struct lull_call_options *options,
+                                   struct lull_sync_stream *stream, struct lull_error *error);
+
+/**
+ * Sends a message; waits while LULL_CALL_QUEUE_BYTES are queued.
+ * @param message [ref] unframed
+ * @return LULL_OK: it is queued, and on the wire as far as the socket and the server's windows take it. Else it was not taken:
+ *   LULL_RC_CLOSED (the call is over: lull_sync_stream_finish tells how), LULL_RC_STATE (after lull_sync_stream_half_close; another
+ *   thread sends), LULL_RC_LIMIT (above max_send_message_bytes), LULL_RC_NOMEM, LULL_RC_IN_TURN, LULL_RC_UNSUPPORTED, LULL_RC_SYSTEM
+ *   (the loop could not be opened or polled). One thread at a time. Since 0.3.
+ */
+LULL_API int lull_sync_stream_send(struct lull_sync_stream *stream, struct lull_slice message);
+
+/** Says that no more messages will be sent. @return as lull_call_half_close, LULL_RC_IN_TURN, LULL_RC_UNSUPPORTED. The thread that
+ * sends. Since 0.3. */
+LULL_API int lull_sync_stream_half_close(struct lull_sync_stream *stream);
+
+/**
+ * Waits for the next message.
+ * @param out [own] receives it, on LULL_OK alone; lull_slice_unref gives it back
+ * @return LULL_OK; LULL_RC_CLOSED: there will be no more, lull_sync_stream_finish tells why; LULL_RC_STATE (another thread receives),
+ *   LULL_RC_IN_TURN, LULL_RC_UNSUPPORTED, LULL_RC_SYSTEM as above. One thread at a time. Since 0.3.
+ */
+LULL_API int lull_sync_stream_recv(struct lull_sync_stream *stream, struct lull_slice *out);
+
+/** Ends the call with CANCELLED, which ends every wait; lull_sync_stream_finish follows all the same. Any thread, callbacks included, as
+ * long as lull_sync_stream_finish has not returned. Since 0.3. */
+LULL_API void lull_sync_stream_cancel(struct lull_sync_stream *stream);
+
+/**
+ * Half-closes if that was not done, drops the messages that still come, waits for the end and tells how it was; who does not want to
+ * wait cancels first. The stream is over then. Sends and receives have returned.
+ * @param result [own, nullable] an empty result, which is filled; its message stays empty
+ * @return LULL_OK; LULL_RC_SYSTEM: the loop could not be polled, so the call was cancelled, and the result says so. Else nothing was
+ *   done: LULL_RC_INVALID (size of the result), LULL_RC_IN_TURN, LULL_RC_UNSUPPORTED in a forked child. Since 0.3.
+ */
+LULL_API int lull_sync_stream_finish(struct lull_sync_stream *stream, struct lull_sync_result *result);
 
 #ifdef __cplusplus
 }

@@ -90,6 +90,7 @@ void call_send_on_told_to_wait(struct lull_call *call)
 {
     struct call_sending *s = &call->sending;
     s->wants_writable = true;
+    s->is_end_due = call->stage == CALL_OVER;
     if (call_send_queued(call) < H2_STREAM_FULL_BYTES) {
         s->is_writable_due = true;
         lull_executor_post(call->channel->executor, &call->work_task);
@@ -161,6 +162,7 @@ void call_send_clear(struct lull_call *call)
     }
     s->waiting = NULL;
     s->waiting_bytes = 0;
+    s->is_end_due = s->wants_writable;
     s->wants_writable = false;
     s->is_writable_due = false;
 }
@@ -247,6 +249,10 @@ bool call_send_on_room(struct lull_call *call)
 bool call_send_take_writable(struct lull_call *call)
 {
     struct call_sending *s = &call->sending;
+    if (s->is_end_due) {
+        s->is_end_due = false;
+        return call_receive_is_holding(call) && call->handler.on_writable != NULL;
+    }
     if (!s->is_writable_due || s->is_half_closed || call->stage != CALL_OPEN ||
         !call->is_stream_open || call_stream_is_ending(call)) {
         return false;

@@ -34,6 +34,7 @@ struct call_sending {
     bool is_committed;             /* what was given is kept no more: there is no second try */
     bool wants_writable;           /* it was told to wait */
     bool is_writable_due;          /* and may be told to go on */
+    bool is_end_due;               /* or to find out that the call is over, whose end waits behind held messages */
 };
 
 void call_send_init(struct call_sending *sending);

@@ -1,4 +1,5 @@
 liblull_core_la_SOURCES += \
 	src/sync/sync.c \
 	src/sync/sync_result.c src/sync/sync_result.h \
+	src/sync/sync_stream.c \
 	src/sync/sync_wait.c src/sync/sync_wait.h

@@ -73,6 +73,16 @@ void sync_wait_stay(struct sync_wait *wait)
     }
 }
 
+void sync_wait_flush(struct sync_wait *wait)
+{
+    if (wait->is_open) {
+        executor_quiet_turn_taken(wait->executor);
+        lull_executor_leave(wait->executor);
+    } else if (wait->polls) {
+        (void)executor_quiet_turn(wait->executor);
+    }
+}
+
 static uint32_t told(const struct sync_wait *wait)
 {
     return wait_cell_read(&wait->waiter.cell);
@@ -124,4 +134,9 @@ void sync_wait_turn(struct sync_wait *wait)
     if ((told(wait) & ROLE_DONE) != 0) {
         leave(wait);
     }
+}
+
+void sync_wait_give_up(struct sync_wait *wait)
+{
+    leave(wait);
 }

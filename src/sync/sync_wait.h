@@ -40,13 +40,17 @@ void sync_wait_ask(struct sync_wait *wait);
 void sync_wait_go(struct sync_wait *wait);
 void sync_wait_stay(struct sync_wait *wait);
 
+/* As sync_wait_stay, and what was asked for is on the wire. */
+void sync_wait_flush(struct sync_wait *wait);
+
 /* Waits for sync_wait_tell. LULL_OK, or LULL_RC_SYSTEM: the loop could not be run, and it was not told. */
 int sync_wait_run(struct sync_wait *wait);
 
 /* It has happened; the waiter may be gone when this returns. In a turn. */
 void sync_wait_tell(struct sync_wait *wait);
 
-/* After LULL_RC_SYSTEM: a turn without a poll. */
+/* After LULL_RC_SYSTEM: a turn without a poll, which may tell; or a waiter that nobody will tell gives up. */
 void sync_wait_turn(struct sync_wait *wait);
+void sync_wait_give_up(struct sync_wait *wait);
 
 #endif

@@ -5,3 +5,5 @@ check_PROGRAMS += tests/integ/loop_thread_test
 tests_integ_loop_thread_test_SOURCES = tests/integ/loop_thread_test.c tests/integ/sync_support.h
 check_PROGRAMS += tests/integ/sync_end_test
 tests_integ_sync_end_test_SOURCES = tests/integ/sync_end_test.c tests/integ/sync_support.h
+check_PROGRAMS += tests/integ/sync_stream_test
+tests_integ_sync_stream_test_SOURCES = tests/integ/sync_stream_test.c tests/integ/sync_support.h

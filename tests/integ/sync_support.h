@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A server on a thread and a loop of its own, for clients that block. It echoes each message and ends behind the client's half-close,
- * but for METHOD_SILENT, which it never answers.
+ * but for METHOD_SILENT, which it never answers, METHOD_SINK, which sends nothing back, METHOD_STUCK, which takes one message and no
+ * more, and METHOD_EARLY, which answers the first message with EARLY_MESSAGES and ABORTED.
  */
 #ifndef TESTS_INTEG_SYNC_SUPPORT_H
 #define TESTS_INTEG_SYNC_SUPPORT_H
@@ -16,6 +17,11 @@
 
 #define METHOD_ECHO   "/pkg.Service/Echo"
 #define METHOD_SILENT "/pkg.Service/Silent"
+#define METHOD_SINK   "/pkg.Service/Sink"
+#define METHOD_STUCK  "/pkg.Service/Stuck"
+#define METHOD_EARLY  "/pkg.Service/Early"
+
+#define EARLY_MESSAGES 20
 
 struct sync_server {
     struct lull_loop *loop;
@@ -48,6 +54,33 @@ static void silent_end(struct lull_server_call *call, void *ctx)
     (void)ctx;
 }
 
+static void stuck_message(struct lull_server_call *call, struct lull_slice message, void *ctx)
+{
+    (void)message;
+    (void)ctx;
+    lull_server_call_pause(call);
+}
+
+static void early_message(struct lull_server_call *call, struct lull_slice message, void *ctx)
+{
+    stuck_message(call, message, ctx);
+    for (int i = 0; i < EARLY_MESSAGES; i++) {
+        ck_assert_int_eq(lull_server_call_send(call, lull_slice_static("early", 5)), LULL_OK);
+    }
+    ck_assert_int_eq(lull_server_call_finish(call, LULL_CODE_ABORTED, "enough", NULL), LULL_OK);
+}
+
+static void sync_server_add(struct sync_server *served, const char *method,
+                            void (*on_message)(struct lull_server_call *, struct lull_slice, void *),
+                            void (*on_half_closed)(struct lull_server_call *, void *))
+{
+    struct lull_server_handler handler;
+    lull_server_handler_init(&handler);
+    handler.on_message = on_message;
+    handler.on_half_closed = on_half_closed;
+    ck_assert_int_eq(lull_server_add(served->server, method, &handler, NULL), LULL_OK);
+}
+
 static void *serve(void *arg)
 {
     struct sync_server *served = arg;
@@ -58,19 +91,16 @@ static void *serve(void *arg)
 static void sync_server_start(struct sync_server *served)
 {
     struct lull_server_options options;
-    struct lull_server_handler handler;
     struct lull_error error;
     ck_assert_int_eq(lull_loop_new(NULL, &served->loop), LULL_OK);
     lull_server_options_init(&options);
     options.loop = served->loop;
     ck_assert_int_eq(lull_server_new(&options, &served->server, &error), LULL_OK);
-    lull_server_handler_init(&handler);
-    handler.on_message = echo_message;
-    handler.on_half_closed = echo_end;
-    ck_assert_int_eq(lull_server_add(served->server, METHOD_ECHO, &handler, NULL), LULL_OK);
-    handler.on_message = silent_message;
-    handler.on_half_closed = silent_end;
-    ck_assert_int_eq(lull_server_add(served->server, METHOD_SILENT, &handler, NULL), LULL_OK);
+    sync_server_add(served, METHOD_ECHO, echo_message, echo_end);
+    sync_server_add(served, METHOD_SILENT, silent_message, silent_end);
+    sync_server_add(served, METHOD_SINK, silent_message, echo_end);
+    sync_server_add(served, METHOD_STUCK, stuck_message, silent_end);
+    sync_server_add(served, METHOD_EARLY, early_message, silent_end);
     ck_assert_msg(lull_server_listen(served->server, "127.0.0.1:0", &error) == LULL_OK, "%s",
                   error.text);
     ck_assert_int_eq(pthread_create(&served->thread, NULL, serve, served), 0);
