@@ -214,6 +214,7 @@ static bool is_good_http(struct h2_transport *t)
         return false;
     }
     if (incoming->is_malformed || (!has_pseudo && !incoming->is_over_limit)) {
+        serving_on_fault(t, incoming->id, NGHTTP2_PROTOCOL_ERROR);
         reset(t, NGHTTP2_PROTOCOL_ERROR);
         return false;
     }

@@ -85,6 +85,9 @@ void transport_lose_endpoint(struct h2_transport *t);
 /* Ends it if it only waited for its last stream. As transport_lose. */
 void transport_finish_if_drained(struct h2_transport *t);
 
+/* serving.c: the peer has reset a stream, or made us end it by breaking the rules. A client's transport tells nobody. */
+void serving_on_fault(struct h2_transport *t, int32_t stream_id, uint32_t code);
+
 /* A stream has gone, or the peer's limit has moved. */
 void transport_on_room(struct h2_transport *t);
 

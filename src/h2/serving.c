@@ -27,6 +27,13 @@ int h2_transport_shutdown_now(struct h2_transport *transport)
     return transport->is_lost ? LULL_OK : goaway_finish(transport);
 }
 
+void serving_on_fault(struct h2_transport *t, int32_t stream_id, uint32_t code)
+{
+    if (transport_is_server(t) && t->server_ops->on_reset != NULL) {
+        t->server_ops->on_reset(t, stream_id, code, lull_executor_now(t->executor));
+    }
+}
+
 void h2_transport_set_silent(struct h2_transport *transport, bool is_silent)
 {
     struct h2_transport *t = transport;

@@ -37,7 +37,10 @@ struct h2_server_ops {
      */
     struct h2_stream *(*on_stream)(struct h2_transport *transport,
                                    const struct h2_incoming *incoming);
-    /* [nullable] A RST_STREAM came, for a stream of the owner's or not; its on_closed follows. For the owner's police. */
+    /*
+     * [nullable] A RST_STREAM came, for a stream of the owner's or not; its on_closed follows. Or the peer broke the rules on a stream so
+     * that we end it: that costs the peer as little (CVE-2025-8671), and is told the same way. For the owner's police.
+     */
     void (*on_reset)(struct h2_transport *transport, int32_t stream_id, uint32_t code,
                      struct lull_instant now);
     /* [nullable] A PING came (no acknowledgement); its answer goes in this turn's flush. */

@@ -177,10 +177,7 @@ static int on_frame_recv(nghttp2_session *session, const nghttp2_frame *frame, v
         if (stream != NULL) {
             stream->was_reset = true;
         }
-        if (transport_is_server(t) && t->server_ops->on_reset != NULL) {
-            t->server_ops->on_reset(t, frame->hd.stream_id, frame->rst_stream.error_code,
-                                    lull_executor_now(t->executor));
-        }
+        serving_on_fault(t, frame->hd.stream_id, frame->rst_stream.error_code);
         break;
     case NGHTTP2_SETTINGS:
         if ((frame->hd.flags & NGHTTP2_FLAG_ACK) == 0) {

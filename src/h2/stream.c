@@ -128,6 +128,9 @@ void stream_fail(struct h2_stream *stream, enum h2_end kind, uint32_t rst_code, 
     end_text(stream, format, args);
     va_end(args);
     set_end(stream, kind);
+    if (kind == H2_END_PROTOCOL || kind == H2_END_LIMIT) {
+        serving_on_fault(stream->transport, stream->id, rst_code);
+    }
     part(stream, rst_code);
 }
 
@@ -194,6 +197,7 @@ static void end_by_session(struct h2_stream *stream, uint32_t code)
     struct strbuf sb;
     set_end(stream, H2_END_PROTOCOL);
     set_code(stream, code);
+    serving_on_fault(stream->transport, stream->id, code);
     strbuf_init(&sb, stream->end.text, sizeof(stream->end.text));
     strbuf_printf(&sb, "the peer broke HTTP/2 on this stream: %s", status_h2_error_name(code));
 }

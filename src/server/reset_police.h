@@ -25,7 +25,7 @@ struct reset_police {
 
 void reset_police_init(struct reset_police *police, struct lull_instant now);
 
-/* A RST_STREAM came. False: one too many, close; and so is each that follows before tokens have come back. */
+/* A RST_STREAM came, or a fault of the client's made us end a stream (CVE-2025-8671). False: one too many, close; and so is each that follows before tokens have come back. */
 bool reset_police_permits(struct reset_police *police, struct lull_instant now);
 
 #endif

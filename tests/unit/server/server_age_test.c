@@ -229,6 +229,38 @@ START_TEST(too_many_resets_end_the_connection)
 }
 END_TEST
 
+/* CVE-2025-8671: the client breaks the rules on a stream, and has us end it. */
+static void open_and_break(uint32_t stream, unsigned way)
+{
+    static const uint8_t wrong_flag[] = {9, 0, 0, 0, 1};
+    static const uint8_t overflow[] = {0x7f, 0xff, 0xff, 0xff};
+    raw_request(&raw, stream, RIG_METHOD, false, NULL);
+    if (way == 0) {
+        raw_frame(&raw, FRAME_DATA, 0, stream, wrong_flag, sizeof(wrong_flag));
+    } else {
+        raw_frame(&raw, FRAME_WINDOW_UPDATE, 0, stream, overflow, sizeof(overflow));
+    }
+}
+
+START_TEST(faults_that_make_us_end_streams_count_as_resets)
+{
+    for (unsigned way = 0; way <= 1; way++) {
+        uint32_t stream = 1;
+        start_police(0, true, APP_HOLDS);
+        for (int i = 0; i < RESET_POLICE_BURST; i++, stream += 2) {
+            open_and_break(stream, way);
+        }
+        expect_alive(0);
+        ck_assert_uint_eq(rig.closed, RESET_POLICE_BURST);
+        open_and_break(stream, way);
+        ck_assert(raw.is_eof);
+        ck_assert(raw_goaway_says(raw_find(&raw, FRAME_GOAWAY, 0), "too_many_resets"));
+        ck_assert_uint_eq(rig_stats(&rig).too_many_resets, 1);
+        stop();
+    }
+}
+END_TEST
+
 /* ---- idleness and age */
 
 static void expect_goaway_at(int64_t at_ns, const char *debug)
@@ -428,6 +460,7 @@ static Suite *suite(void)
     tcase_add_test(t, a_negative_interval_is_none);
     tcase_add_test(t, acks_are_no_pings);
     tcase_add_test(t, too_many_resets_end_the_connection);
+    tcase_add_test(t, faults_that_make_us_end_streams_count_as_resets);
     tcase_add_test(t, an_idle_connection_is_told_to_go_when_it_says);
     tcase_add_test(t, an_idle_limit_of_123_ns_is_kept_to_the_nanosecond);
     tcase_add_test(t, a_call_within_the_drain_is_served);
