@@ -78,9 +78,11 @@ enum lull_reason {
 struct lull_failure {
     size_t size; /**< sizeof(struct lull_failure) of the library */
     enum lull_reason reason;
-    enum lull_phase phase; /**< where the call was */
-    const char *address;   /**< peer or last address tried; "" when there was none */
-    int sys_errno;         /**< the errno behind it, else 0 */
+    enum lull_phase phase; /**< where the call was, which is not what failed: BACKOFF behind every attempt that failed,
+                              whatever failed in it; `line` tells that of each address */
+    const char *address;   /**< the peer; without one the address tried, or the target where there are several; "" when
+                              there was none */
+    int sys_errno;         /**< the errno behind it, of several addresses that of the one that failed last; else 0 */
     int http_status;       /**< `:status` when it was not 200, else 0 */
     int64_t http2_error;   /**< RST_STREAM or GOAWAY error code, -1 when there was none */
     uint32_t attempts;     /**< connection attempts the call waited for */
