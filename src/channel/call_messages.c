@@ -32,6 +32,7 @@ struct call_message *call_messages_push(struct call_arenas *arenas, struct call_
         messages->has_first = true;
     }
     node->payload = message;
+    node->more = 0;
     node->is_allocated = false;
     call_messages_append(messages, node);
     return node;

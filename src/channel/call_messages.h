@@ -20,6 +20,7 @@ struct call_arenas;
 struct call_message {
     struct list_node link;
     struct lull_slice payload;
+    size_t more; /* receiving: bytes of further messages behind it (struct h2_run) */
     bool is_allocated; /* by a thread outside the context: it goes back to the allocator */
 };
 

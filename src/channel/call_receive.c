@@ -17,8 +17,38 @@ void call_receive_init(struct call_receiving *receiving)
     receiving->is_headers_due = false;
 }
 
+/* True: it lies behind the last one that is held, and needs no node. */
+static bool join(struct call_messages *messages, struct lull_slice message)
+{
+    if (call_messages_first(messages) == NULL) {
+        return false;
+    }
+    struct call_message *last = LIST_ENTRY(messages->queue.prev, struct call_message, link);
+    struct h2_run run = {last->payload, last->more};
+    const bool is_joined = h2_run_join(&run, message);
+    last->more = run.more;
+    return is_joined;
+}
+
+static struct lull_slice take(struct lull_call *call)
+{
+    struct call_messages *messages = &call->receiving.messages;
+    struct call_message *first = call_messages_first(messages);
+    struct h2_run run = {first->payload, first->more};
+    struct lull_slice message;
+    if (!h2_run_take(&run, &message)) {
+        return call_messages_take(&call->channel->arenas, messages, first);
+    }
+    first->payload = run.message;
+    first->more = run.more;
+    return message;
+}
+
 int call_receive_push(struct lull_call *call, struct lull_slice message)
 {
+    if (join(&call->receiving.messages, message)) {
+        return LULL_OK;
+    }
     if (call_messages_push(&call->channel->arenas, &call->receiving.messages, message) == NULL) {
         lull_slice_unref(message);
         return LULL_RC_NOMEM;
@@ -64,9 +94,7 @@ static void tell_headers(struct lull_call *call)
 
 static void tell_message(struct lull_call *call)
 {
-    struct call_messages *messages = &call->receiving.messages;
-    struct lull_slice message =
-        call_messages_take(&call->channel->arenas, messages, call_messages_first(messages));
+    struct lull_slice message = take(call);
     /* The application has it: the peer may send as much again. */
     h2_stream_consumed(&call->stream, message.len);
     if (call->handler.on_message != NULL) {

@@ -4,6 +4,7 @@
  */
 #include "h2/flow.h"
 
+#include "base/slice.h"
 #include "h2/inner.h"
 
 void flow_on_received(struct h2_transport *t, size_t len)
@@ -48,6 +49,10 @@ void h2_stream_consumed(struct h2_stream *stream, size_t bytes)
         return;
     }
     stream->in_held -= held < stream->in_held ? held : stream->in_held;
+    if (stream->in_held == 0) {
+        slab_unref(stream->in_pack);
+        stream->in_pack = NULL;
+    }
     credit(stream);
     if (!t->session.is_busy && !t->is_lost && nghttp2_session_want_write(t->session.nghttp2) != 0) {
         executor_post_flush(t->executor, &t->flush);

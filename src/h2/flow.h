@@ -5,7 +5,8 @@
  * Decides: when. The connection's window is credited as bytes arrive, so that a stream nobody reads starves no other. A stream's is
  * credited as they arrive too, so that a message larger than the window can, less what whole messages hold that the application has not
  * taken: a peer that is held back can send one window more and the message that begins in it. nghttp2 sends the updates, in half-window
- * steps. Called by session_cb.c and framing.c.
+ * steps. So what is held of a paused call is bounded by its stream's window, and of a connection by the windows of all its streams: the
+ * connection's own window bounds what is under way, and withholding it would let one paused call stall the others. Called by session_cb.c and framing.c.
  */
 #ifndef H2_FLOW_H
 #define H2_FLOW_H

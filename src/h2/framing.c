@@ -15,6 +15,9 @@
 #define SMALL_BYTES ((size_t)512)
 #define SMALL_KEEP  64
 
+/* What is asked for when a longer message begins; then twice as much each time that it is full. */
+#define FIRST_BYTES ((size_t)64 * 1024)
+
 struct small_slab {
     struct lull_slab slab;
     struct lull_recycler *from;
@@ -87,16 +90,67 @@ static void deliver(struct h2_stream *stream)
 {
     struct lull_slice message = lull_slice_static(NULL, 0);
     if (stream->in_slab != NULL) {
-        message.data = slab_bytes(stream->in_slab);
+        message.data = slab_bytes(stream->in_slab) + stream->in_at;
         message.len = stream->in_len;
         message.slab = stream->in_slab; /* our reference goes with it */
     }
     stream->in_slab = NULL;
     stream->in_prefix_len = 0;
+    stream->in_at = 0;
     stream->in_len = 0;
     stream->in_done = 0;
     flow_on_message(stream, message.len);
     stream->ops->on_message(stream, message);
+}
+
+bool h2_run_join(struct h2_run *run, struct lull_slice message)
+{
+    if (message.slab == NULL || message.slab != run->message.slab ||
+        message.data !=
+            run->message.data + run->message.len + run->more + FRAMING_PREFIX_BYTES) {
+        return false;
+    }
+    run->more += FRAMING_PREFIX_BYTES + message.len;
+    lull_slice_unref(message);
+    return true;
+}
+
+bool h2_run_take(struct h2_run *run, struct lull_slice *message)
+{
+    *message = run->message;
+    if (run->more == 0) {
+        return false;
+    }
+    const uint8_t *prefix = message->data + message->len;
+    (void)lull_slice_ref(run->message);
+    run->message.data = prefix + FRAMING_PREFIX_BYTES;
+    run->message.len = prefix_length(prefix);
+    run->more -= FRAMING_PREFIX_BYTES + run->message.len;
+    return true;
+}
+
+/* Small messages that come while others are held lie behind one another, prefixes between them, so that a run can hold them. */
+static struct lull_slab *pack(struct h2_stream *stream, size_t len)
+{
+    size_t at = stream->in_packed + FRAMING_PREFIX_BYTES;
+    if (stream->in_pack == NULL || at + len > SMALL_BYTES) {
+        slab_unref(stream->in_pack);
+        stream->in_pack = new_slab(stream->transport, len);
+        at = 0;
+    } else {
+        framing_prefix(slab_bytes(stream->in_pack) + stream->in_packed, (uint32_t)len);
+    }
+    stream->in_at = at;
+    stream->in_packed = at + len;
+    return slab_ref(stream->in_pack);
+}
+
+static struct lull_slab *place(struct h2_stream *stream, size_t len)
+{
+    if (len <= SMALL_BYTES && stream->in_held > 0) {
+        return pack(stream, len);
+    }
+    return new_slab(stream->transport, len < FIRST_BYTES ? len : FIRST_BYTES);
 }
 
 /* The prefix is whole: judged before a byte is asked for. */
@@ -122,12 +176,14 @@ static void begin(struct h2_stream *stream)
     }
     stream->in_len = len;
     stream->in_done = 0;
-    if (len == 0) {
+    if (len == 0 && stream->in_held == 0) {
         deliver(stream);
         return;
     }
-    stream->in_slab = new_slab(stream->transport, len);
-    if (stream->in_slab == NULL) {
+    stream->in_slab = place(stream, len);
+    if (stream->in_slab != NULL && len == 0) {
+        deliver(stream);
+    } else if (stream->in_slab == NULL) {
         stream_fail(stream, H2_END_LIMIT, NGHTTP2_CANCEL, "no memory for a message of %u bytes",
                     (unsigned)len);
     }
@@ -146,11 +202,35 @@ static size_t take_prefix(struct h2_stream *stream, const uint8_t *bytes, size_t
     return taken;
 }
 
+/* A length is only a promise: memory follows what has come of it. Where there is none, the stream has ended. */
+static bool grow(struct h2_stream *stream)
+{
+    struct lull_slab *full = stream->in_slab;
+    const size_t half = slab_capacity(full);
+    const size_t capacity = half < stream->in_len - half ? 2 * half : stream->in_len;
+    struct lull_slab *slab = new_slab(stream->transport, capacity);
+    if (slab == NULL) {
+        stream_fail(stream, H2_END_LIMIT, NGHTTP2_CANCEL, "no memory for a message of %zu bytes",
+                    stream->in_len);
+        return false;
+    }
+    memcpy(slab_bytes(slab), slab_bytes(full), stream->in_done);
+    stream->in_slab = slab;
+    slab_unref(full);
+    return true;
+}
+
 static size_t take_message(struct h2_stream *stream, const uint8_t *bytes, size_t len)
 {
-    size_t taken = stream->in_len - stream->in_done;
+    if (stream->in_at == 0 && stream->in_done == slab_capacity(stream->in_slab) && !grow(stream)) {
+        return len;
+    }
+    size_t taken = slab_capacity(stream->in_slab) - stream->in_at - stream->in_done;
+    if (taken > stream->in_len - stream->in_done) {
+        taken = stream->in_len - stream->in_done; /* a small slab is longer than its message */
+    }
     taken = taken < len ? taken : len;
-    memcpy(slab_bytes(stream->in_slab) + stream->in_done, bytes, taken);
+    memcpy(slab_bytes(stream->in_slab) + stream->in_at + stream->in_done, bytes, taken);
     stream->in_done += taken;
     if (stream->in_done == stream->in_len) {
         deliver(stream);

@@ -2,8 +2,8 @@
 /*
  * gRPC's message framing (grpc/doc/PROTOCOL-HTTP2.md, Length-Prefixed-Message): a flag byte, four bytes of length, the message.
  *
- * Decides: which prefix is legal and how a message is put together: in one slab of its exact length, asked for only after the
- * length was judged. Called by session_cb.c (receiving) and send.c (the prefix). Must not know what a message means.
+ * Decides: which prefix is legal and how a message is put together: in one slab, asked for only after the length was judged,
+ * of the message's own length up to 64 KiB, and growing with what has come beyond. Called by session_cb.c (receiving) and send.c (the prefix). Must not know what a message means.
  */
 #ifndef H2_FRAMING_H
 #define H2_FRAMING_H

@@ -40,6 +40,8 @@ static void drop_messages(struct h2_stream *stream)
     answer_drop(stream);
     slab_unref(stream->in_slab);
     stream->in_slab = NULL;
+    slab_unref(stream->in_pack);
+    stream->in_pack = NULL;
 }
 
 void h2_stream_fini(struct h2_stream *stream)

@@ -98,8 +98,11 @@ struct h2_stream {
     uint8_t in_prefix[5];
     uint8_t in_prefix_len;
     struct lull_slab *in_slab; /* assembly */
+    size_t in_at; /* where the message begins in it */
     size_t in_len;
     size_t in_done;
+    struct lull_slab *in_pack; /* held messages that are small share it; NULL when none is held */
+    size_t in_packed;
     unsigned headers_seen; /* header blocks of the response, without 1xx */
     /* ends */
     bool headers_sent, request_sent; /* handed to the socket */
@@ -109,6 +112,18 @@ struct h2_stream {
         has_local_end; /* `end` is decided: what on_closed will say; nothing else is told before it */
     struct h2_stream_end end;
 };
+
+/* Messages that lie one behind another in a slab, as one thing to hold: many small ones take no more than they took on the wire. */
+struct h2_run {
+    struct lull_slice message; /* the next one; the run's reference to the slab */
+    size_t more;               /* bytes behind it, messages with their prefixes */
+};
+
+/* True: the message [own, then] is the run's now, because it lies right behind. False: it needs a run of its own. */
+bool h2_run_join(struct h2_run *run, struct lull_slice message);
+
+/* Takes the next message [own]. True: there are more, each with a reference of its own. */
+bool h2_run_take(struct h2_run *run, struct lull_slice *message);
 
 /*
  * Both sides. `auto_consume` is true from here: each message counts as taken when it was told, which is right for unary calls. An

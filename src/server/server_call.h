@@ -27,7 +27,7 @@ struct server_method;
 /* A message that waits to be told. */
 struct server_held {
     struct list_node link;
-    struct lull_slice message;
+    struct h2_run run;
 };
 
 struct lull_server_call {

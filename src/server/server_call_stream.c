@@ -24,8 +24,12 @@ static void post(struct lull_server_call *call)
 
 struct lull_slice server_call_take_held(struct lull_server_call *call)
 {
-    struct server_held *held = LIST_ENTRY(list_pop_front(&call->held), struct server_held, link);
-    struct lull_slice message = held->message;
+    struct server_held *held = LIST_ENTRY(list_first(&call->held), struct server_held, link);
+    struct lull_slice message;
+    if (h2_run_take(&held->run, &message)) {
+        return message;
+    }
+    list_remove(&held->link);
     /* unguarded: it was just popped off the only queue it is ever in. */
     lull_recycler_release_unguarded(call->server->held_store, held);
     return message;
@@ -46,13 +50,21 @@ static void on_message(struct h2_stream *stream, struct lull_slice message)
         lull_slice_unref(message);
         return;
     }
+    if (!list_is_empty(&call->held)) {
+        held = LIST_ENTRY(call->held.prev, struct server_held, link);
+        if (h2_run_join(&held->run, message)) {
+            post(call);
+            return;
+        }
+    }
     held = (struct server_held *)lull_recycler_claim(call->server->held_store);
     if (held == NULL) {
         lull_slice_unref(message);
         server_call_end(call, LULL_SERVER_END_LIMIT, "no memory for a message");
         return;
     }
-    held->message = message;
+    held->run.message = message;
+    held->run.more = 0;
     list_init(&held->link);
     list_push_back(&call->held, &held->link);
     post(call);

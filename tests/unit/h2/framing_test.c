@@ -195,6 +195,24 @@ START_TEST(reset_from_on_message_stops_the_cutting)
 }
 END_TEST
 
+START_TEST(memory_follows_what_came_and_not_what_was_promised)
+{
+    static uint8_t bytes[16384];
+    struct heard *h = begin();
+    SAY_DATA("\0\0\2\0\0"); /* 128 KiB */
+    run();
+    ck_assert_uint_eq(slab_capacity(h->stream.in_slab), 64 * 1024);
+    for (int i = 0; i < 8; i++) {
+        memset(bytes, 'a' + i, sizeof(bytes));
+        say_data(bytes, sizeof(bytes));
+        run();
+    }
+    ck_assert_uint_eq(h->messages, 1);
+    ck_assert_uint_eq(h->bytes, 128 * 1024);
+    world_end();
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("h2/framing");
@@ -209,6 +227,7 @@ static Suite *suite(void)
     tcase_add_test(tc, cut_is_told_before_tasks_of_on_trailers_though_we_still_send);
     tcase_add_test(tc, end_on_data_within_a_message_is_told);
     tcase_add_test(tc, reset_from_on_message_stops_the_cutting);
+    tcase_add_test(tc, memory_follows_what_came_and_not_what_was_promised);
     suite_add_tcase(s, tc);
     return s;
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/executor.h"
+#include "server/server.h"
 #include "tests/support/check_main.h"
 #include "tests/unit/server/rig.h"
 
@@ -310,6 +312,50 @@ START_TEST(back_pressure_reaches_the_other_end)
 }
 END_TEST
 
+/* ---- what a paused call keeps in memory */
+
+/*
+ * RULINGS 22. A client fills the window of a paused call with messages of `_i` bytes. What holds them is blocks of at most BLOCK bytes:
+ * a slab that many messages share, and what queues them.
+ */
+START_TEST(small_messages_to_a_paused_call_take_memory_of_the_windows_order)
+{
+    enum { WINDOW = 256 * 1024, EACH = 16000, BLOCK = 640 };
+    static uint8_t bytes[EACH];
+    static struct rig small_rig;
+    static struct raw client;
+    const size_t size = 5 + (size_t)_i, number = EACH / size;
+    size_t sent = 0;
+    uint64_t before, blocks;
+    memset(bytes, 0, sizeof(bytes));
+    for (size_t i = 0; i < number; i++) {
+        bytes[i * size + 4] = (uint8_t)_i;
+    }
+    rig_init(&small_rig);
+    small_rig.options.trace.event = NULL;
+    small_rig.pauses = true;
+    rig_open(&small_rig);
+    rig_join(&small_rig, &client);
+    raw_request(&client, 1, RIG_METHOD, false, NULL);
+    rig_settle(&small_rig);
+    before = executor_counters(small_rig.server->executor)->allocations;
+    for (; sent + number * size <= WINDOW; sent += number * size) {
+        raw_frame(&client, FRAME_DATA, 0, 1, bytes, number * size);
+        rig_settle(&small_rig);
+    }
+    blocks = executor_counters(small_rig.server->executor)->allocations - before;
+    ck_assert_uint_gt(blocks * BLOCK, WINDOW / 2);
+    ck_assert_uint_lt(blocks * BLOCK, 4 * WINDOW);
+    ck_assert_uint_eq(small_rig.calls[0].messages, 0);
+    lull_server_call_resume(small_rig.calls[0].call);
+    rig_settle(&small_rig);
+    ck_assert_uint_eq(small_rig.calls[0].messages, sent / size);
+    ck_assert_uint_eq(small_rig.calls[0].bytes, sent / size * (size_t)_i);
+    raw_fini(&client);
+    rig_fini(&small_rig);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("server/server_call_stream");
@@ -325,6 +371,7 @@ static Suite *suite(void)
     tcase_add_test(t, a_stream_without_messages);
     tcase_add_test(t, a_stream_is_taken_back_after_its_first_answer);
     tcase_add_test(t, back_pressure_reaches_the_other_end);
+    tcase_add_loop_test(t, small_messages_to_a_paused_call_take_memory_of_the_windows_order, 0, 4);
     suite_add_tcase(s, t);
     return s;
 }
