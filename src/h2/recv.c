@@ -9,6 +9,9 @@
 #include "base/strbuf.h"
 #include "h2/inner.h"
 
+/* As many as gRPC's servers bear (grpc-core: MAX_PENDING_INDUCED_FRAMES). */
+#define ANSWERS_MAX 10000
+
 /* Reads after a failed write: more than a peer can have under way in a window of any sense. */
 #define REST_READS_MAX 256
 
@@ -172,6 +175,24 @@ static void lose_fatal(struct h2_transport *t)
     transport_lose(t, H2_LOST_PROTOCOL, 0, text);
 }
 
+/*
+ * nghttp2 bounds the ACKs that wait for the socket; resets of streams that it refuses by itself it does not. Reading goes on
+ * meanwhile, for a WINDOW_UPDATE may be among it: so it is the peer that goes, when he has us queue answers and takes none. What
+ * we queue ourselves does not count.
+ */
+static bool is_flooded(const struct h2_transport *t)
+{
+    return t->recv.answers > ANSWERS_MAX &&
+           nghttp2_session_get_outbound_queue_size(t->session.nghttp2) > ANSWERS_MAX;
+}
+
+static void lose_flooded(struct h2_transport *t)
+{
+    static const char why[] = "too many answers that the peer does not read";
+    goaway_write(t, NGHTTP2_ENHANCE_YOUR_CALM, why);
+    transport_lose(t, H2_LOST_PROTOCOL, 0, why);
+}
+
 /* What the bytes have led to, now that nghttp2 is off the stack. */
 static void settle(struct h2_transport *t)
 {
@@ -180,6 +201,8 @@ static void settle(struct h2_transport *t)
     }
     if (t->recv.error != 0 || t->is_out_of_memory) {
         lose_fatal(t);
+    } else if (is_flooded(t)) {
+        lose_flooded(t);
     } else if (session_is_condemned(t)) {
         send_flush(t); /* its GOAWAY says why */
         transport_lose(t, H2_LOST_PROTOCOL, 0, "the peer broke HTTP/2");
@@ -190,9 +213,24 @@ static void settle(struct h2_transport *t)
     }
 }
 
+/* `before`: what waited before this read. */
+static void count_answers(struct h2_transport *t, size_t before)
+{
+    if (t->is_lost) {
+        return;
+    }
+    const size_t queued = nghttp2_session_get_outbound_queue_size(t->session.nghttp2);
+    if (t->send.unsent == NULL) {
+        t->recv.answers = 0;
+    } else if (queued > before) {
+        t->recv.answers += queued - before;
+    }
+}
+
 static void on_bytes(struct h2_transport *t, const uint8_t *bytes, size_t len)
 {
     const struct lull_instant now = lull_executor_now(t->executor);
+    const size_t queued = nghttp2_session_get_outbound_queue_size(t->session.nghttp2);
     t->recv.bytes += len;
     t->ops->on_read(t, now);
     keepalive_glue_on_read(t, now);
@@ -201,6 +239,7 @@ static void on_bytes(struct h2_transport *t, const uint8_t *bytes, size_t len)
     } else {
         greet(t, bytes, len);
     }
+    count_answers(t, queued);
     settle(t);
 }
 

@@ -34,7 +34,8 @@ struct recv_state {
     uint32_t payload_left;
     int32_t headers_id; /* the stream of the last HEADERS, and one whose DATA was found in order */
     int32_t data_id;
-    int error; /* of nghttp2, fatal */
+    size_t answers; /* frames that what was read has queued since the socket last took everything */
+    int error;      /* of nghttp2, fatal */
 };
 
 void recv_init(struct h2_transport *t);

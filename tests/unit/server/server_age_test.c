@@ -261,6 +261,32 @@ START_TEST(faults_that_make_us_end_streams_count_as_resets)
 }
 END_TEST
 
+/* A client that acknowledges no SETTINGS may open streams without bound, each of which is refused; it reads no refusal. */
+START_TEST(refusals_that_nobody_reads_end_the_connection)
+{
+    static const uint8_t indexed_post[] = {0x83};
+    static const uint8_t empty_settings[9] = {0, 0, 0, 4};
+    const struct pipe_options small = {.capacity_bytes = 4096};
+    uint32_t stream = 1;
+    rig_init(&rig);
+    rig.options.max_streams = 1;
+    rig_open(&rig);
+    raw_open(&raw, &rig.sim, rig.server, &small);
+    raw_say(&raw, FRAME_PREFACE, 24);
+    raw_say(&raw, empty_settings, sizeof(empty_settings));
+    raw_request(&raw, stream, RIG_METHOD, false, NULL);
+    raw_set_deaf(&raw, true);
+    while (rig_stats(&rig).connections == 1 && stream < 40000) {
+        stream += 2;
+        raw_frame(&raw, FRAME_HEADERS, 4, stream, indexed_post, sizeof(indexed_post));
+    }
+    ck_assert_uint_eq(rig_stats(&rig).connections, 0);
+    ck_assert_uint_gt(stream, 20000);
+    ck_assert_uint_lt(stream, 22000);
+    stop();
+}
+END_TEST
+
 /* ---- idleness and age */
 
 static void expect_goaway_at(int64_t at_ns, const char *debug)
@@ -461,6 +487,7 @@ static Suite *suite(void)
     tcase_add_test(t, acks_are_no_pings);
     tcase_add_test(t, too_many_resets_end_the_connection);
     tcase_add_test(t, faults_that_make_us_end_streams_count_as_resets);
+    tcase_add_test(t, refusals_that_nobody_reads_end_the_connection);
     tcase_add_test(t, an_idle_connection_is_told_to_go_when_it_says);
     tcase_add_test(t, an_idle_limit_of_123_ns_is_kept_to_the_nanosecond);
     tcase_add_test(t, a_call_within_the_drain_is_served);
