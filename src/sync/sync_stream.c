@@ -271,6 +271,7 @@ static void hand_over(struct lull_sync_stream *stream, struct lull_sync_result *
         lull_slice_unref(message);
     }
     if (result != NULL) {
+        lull_sync_result_fini(result);
         *result = stream->ended;
     } else {
         lull_sync_result_fini(&stream->ended);

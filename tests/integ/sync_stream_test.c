@@ -199,12 +199,17 @@ END_TEST
 /* Nobody receives: more messages are held than the ring has places, and the end is behind them. */
 START_TEST(an_early_end_is_told_to_a_sender_that_does_not_receive)
 {
+    struct lull_sync_result result; /* of all, one after another */
+    lull_sync_result_init(&result);
     for (unsigned i = 0; i < rounds(50, 10); i++) {
         struct lull_sync_stream stream;
         open_stream(&stream, METHOD_EARLY, LULL_NEVER);
         ck_assert_int_eq(send_until_refused(&stream), LULL_RC_CLOSED);
-        expect_end(&stream, LULL_CODE_ABORTED);
+        ck_assert_int_eq(lull_sync_stream_finish(&stream, &result), LULL_OK);
+        ck_assert_int_eq(result.status.code, LULL_CODE_ABORTED);
+        ck_assert_str_eq(result.status.message, "enough");
     }
+    lull_sync_result_fini(&result);
 }
 END_TEST
 
