@@ -251,7 +251,8 @@ bool call_send_take_writable(struct lull_call *call)
     struct call_sending *s = &call->sending;
     if (s->is_end_due) {
         s->is_end_due = false;
-        return call_receive_is_holding(call) && call->handler.on_writable != NULL;
+        return !s->is_half_closed && call_receive_is_holding(call) &&
+               call->handler.on_writable != NULL;
     }
     if (!s->is_writable_due || s->is_half_closed || call->stage != CALL_OPEN ||
         !call->is_stream_open || call_stream_is_ending(call)) {
