@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # The adapters on the real libraries: one list of scenarios, a host for each library. Included by local.mk.
-ADAPTER_SUPPORT = tests/integ/adapter_support.c tests/integ/adapter_support.h \
+ADAPTER_SUPPORT = tests/integ/adapter_builtin.h tests/integ/adapter_support.c tests/integ/adapter_support.h \
 	tests/integ/adapter_calls.c tests/integ/adapter_host.c tests/integ/adapter_fds.c tests/integ/adapter_ends.c
 
 # The same on lull's own loop, run and nested.

@@ -20,23 +20,6 @@ static void begin(void)
     town_open(&town, TOWN_TARGET);
 }
 
-/* A call that ends OK at once. */
-static void call_now(void)
-{
-    struct life_call call;
-    life_call(life, &call, LULL_NEVER, false);
-    sim_settle(&life->sim);
-    life_expect_call(&call, LULL_CODE_OK, sim_elapsed_ns(&life->sim));
-}
-
-/* The server goes away: its connection ends, and so does everything that dials it. */
-static void lose(void)
-{
-    town_refuse(&town, 0);
-    ck_assert(peer_hang_up(&life->peer));
-    sim_settle(&life->sim);
-}
-
 /* ---- idle mode */
 
 /* C05, with a name */
@@ -56,7 +39,7 @@ START_TEST(after_idle_mode_the_name_is_asked_for_first)
     unsigned asked = town.names.questions;
     town.name->addrs = "10.0.0.2";
     at(70000);
-    call_now();
+    town_call_now(&town);
     ck_assert_uint_eq(town.names.questions, asked + 1);
     ck_assert_uint_eq(town.hosts[1]->dials, 1);
     town_end(&town);
@@ -67,18 +50,18 @@ END_TEST
 START_TEST(a_short_sleep_keeps_the_addresses)
 {
     begin();
-    call_now();
+    town_call_now(&town);
     for (int i = 1; i < 5; i++) {
         at(1000 * i);
         lull_channel_enter_idle(life->channel);
         at(1000 * i + 1);
         life_expect_asleep(life);
-        call_now();
+        town_call_now(&town);
     }
     ck_assert_uint_eq(town.names.questions, 1);
     lull_channel_enter_idle(life->channel);
     at(30000);
-    call_now();
+    town_call_now(&town);
     ck_assert_uint_eq(town.names.questions, 2);
     town_end(&town);
 }
@@ -88,7 +71,7 @@ START_TEST(after_idle_mode_old_addresses_are_better_than_none)
 {
     struct life_call call;
     begin();
-    call_now();
+    town_call_now(&town);
     lull_channel_enter_idle(life->channel);
     at(60000);
     town.name->addrs = NULL;
@@ -177,7 +160,7 @@ START_TEST(falling_idle_between_two_questions_leaves_no_timer)
     town.name->addrs = "10.0.0.1";
     at(5000);
     ck_assert_uint_eq(town.names.questions, 1);
-    call_now();
+    town_call_now(&town);
     town_end(&town);
 }
 END_TEST
@@ -243,9 +226,9 @@ START_TEST(an_address_reaches_no_resolver)
     for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++) {
         town_begin(&town);
         town_open(&town, targets[i]);
-        call_now();
+        town_call_now(&town);
         at(60000);
-        lose();
+        town_lose(&town);
         at(120000);
         ck_assert_uint_eq(town.names.questions, 0);
         town_end(&town);

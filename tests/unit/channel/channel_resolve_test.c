@@ -27,23 +27,6 @@ static uint64_t armed(void)
     return sim_counters(&life->sim).timers_armed;
 }
 
-/* A call that ends OK at once. */
-static void call_now(void)
-{
-    struct life_call call;
-    life_call(life, &call, LULL_NEVER, false);
-    sim_settle(&life->sim);
-    life_expect_call(&call, LULL_CODE_OK, sim_elapsed_ns(&life->sim));
-}
-
-/* The server goes away: its connection ends, and so does everything that dials it. */
-static void lose(void)
-{
-    town_refuse(&town, 0);
-    ck_assert(peer_hang_up(&life->peer));
-    sim_settle(&life->sim);
-}
-
 /* ---- the first question */
 
 /* scenario 70 */
@@ -53,7 +36,7 @@ START_TEST(a_name_is_not_asked_for_before_somebody_needs_it)
     at(3600000);
     ck_assert_uint_eq(town.names.questions, 0);
     ck_assert_uint_eq(armed(), 0);
-    call_now();
+    town_call_now(&town);
     ck_assert_uint_eq(town.names.questions, 1);
     town_end(&town);
 }
@@ -137,7 +120,7 @@ START_TEST(an_answer_that_nobody_waits_for_dials_nobody)
     ck_assert_uint_eq(town.hosts[0]->dials, 0);
     ck_assert_int_eq(life_state(life), LULL_STATE_IDLE);
     ck_assert_uint_eq(armed(), 0);
-    call_now();
+    town_call_now(&town);
     ck_assert_uint_eq(town.names.questions, 1);
     town_end(&town);
 }
@@ -296,11 +279,11 @@ START_TEST(a_server_that_moved_is_found_without_waiting_out_a_backoff)
 {
     struct life_call call;
     begin();
-    call_now();
+    town_call_now(&town);
     at(60000);
     town.name->addrs = "10.0.0.2";
     town.name->after_ns = MS(5);
-    lose();
+    town_lose(&town);
     ck_assert_uint_eq(town.names.questions, 2);
     life_call(life, &call, LULL_NEVER, true);
     at(60010);
@@ -316,9 +299,9 @@ START_TEST(a_name_is_not_asked_for_again_within_30_seconds)
 {
     struct life_call call;
     begin();
-    call_now();
+    town_call_now(&town);
     at(10000);
-    lose();
+    town_lose(&town);
     life_call(life, &call, LULL_NEVER, true);
     at(29999);
     ck_assert_uint_eq(town.names.questions, 1);
@@ -339,13 +322,13 @@ END_TEST
 START_TEST(what_was_lost_too_early_is_asked_for_with_the_next_connect)
 {
     begin();
-    call_now();
+    town_call_now(&town);
     at(10000);
     ck_assert(peer_hang_up(&life->peer));
     at(40000);
     ck_assert_uint_eq(town.names.questions, 1);
     ck_assert_uint_eq(armed(), 0);
-    call_now();
+    town_call_now(&town);
     ck_assert_uint_eq(town.names.questions, 2);
     town_end(&town);
 }
@@ -356,11 +339,11 @@ START_TEST(the_last_good_addresses_stay_when_a_question_fails)
 {
     struct life_call call;
     begin();
-    call_now();
+    town_call_now(&town);
     at(60000);
     town.name->addrs = NULL;
     town.name->why = "SERVFAIL";
-    lose();
+    town_lose(&town);
     town.hosts[0]->refuse_errno = 0;
     ck_assert_uint_eq(town.names.questions, 2);
     ck_assert_int_eq(life_state(life), LULL_STATE_IDLE);
@@ -414,22 +397,22 @@ END_TEST
 START_TEST(a_connection_that_works_is_kept_whatever_the_name_says_now)
 {
     begin();
-    call_now();
+    town_call_now(&town);
     at(60000);
     /* The loss asks; the old address is back before the answer, which names another. */
     town.name->addrs = "10.0.0.2";
     town.name->after_ns = MS(100);
     ck_assert(peer_hang_up(&life->peer));
     sim_settle(&life->sim);
-    call_now();
+    town_call_now(&town);
     at(70000);
     ck_assert_int_eq(life_state(life), LULL_STATE_READY);
     ck_assert_uint_eq(town.hosts[1]->dials, 0);
-    call_now();
+    town_call_now(&town);
     /* The next loss goes to the new one. */
     ck_assert(peer_hang_up(&life->peer));
     sim_settle(&life->sim);
-    call_now();
+    town_call_now(&town);
     ck_assert_uint_eq(town.hosts[1]->dials, 1);
     town_end(&town);
 }

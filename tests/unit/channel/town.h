@@ -60,6 +60,24 @@ static inline void town_refuse(struct town *town, size_t host)
     town->hosts[host]->refuse_errno = ECONNREFUSED;
 }
 
+/* A call that ends OK at once. */
+static inline void town_call_now(struct town *town)
+{
+    struct life *life = &town->life;
+    struct life_call call;
+    life_call(life, &call, LULL_NEVER, false);
+    sim_settle(&life->sim);
+    life_expect_call(&call, LULL_CODE_OK, sim_elapsed_ns(&life->sim));
+}
+
+/* The server goes away: its connection ends, and so does everything that dials it. */
+static inline void town_lose(struct town *town)
+{
+    town_refuse(town, 0);
+    ck_assert(peer_hang_up(&town->life.peer));
+    sim_settle(&town->life.sim);
+}
+
 static inline void town_expect_line(const struct life_call *call, const char *part)
 {
     ck_assert_msg(strstr(call->line, part) != NULL, "no \"%s\" in: %s", part, call->line);
