@@ -6,6 +6,7 @@
 #   gcc clang asan ubsan tsan nopool    unit and sim tests
 #   asserting                           the same with recyclers in the asserting mode
 #   valgrind                            unit tests under memcheck, with fewer rounds where a test has very many
+#   race                                the tests of several threads (tests/race.mk), loopback included, under TSan
 #   poll                                unit, sim and integ tests with the built-in loop on poll(2)
 #   distcheck                           the release archive, built, tested, installed and removed again
 #   lint                                shellcheck on the scripts
@@ -57,12 +58,12 @@ format() {
 }
 
 case $job in
-gcc | clang | asan | ubsan | tsan | nopool | asserting | poll | valgrind | distcheck | lint | format)
+gcc | clang | asan | ubsan | tsan | race | nopool | asserting | poll | valgrind | distcheck | lint | format)
     trap finish EXIT
     trap 'exit 1' HUP INT TERM
     ;;
 *)
-    echo "usage: qa.sh gcc|clang|asan|ubsan|tsan|nopool|asserting|poll|valgrind|distcheck|lint|format" >&2
+    echo "usage: qa.sh gcc|clang|asan|ubsan|tsan|race|nopool|asserting|poll|valgrind|distcheck|lint|format" >&2
     exit 2
     ;;
 esac
@@ -89,6 +90,11 @@ tsan)
     configure --enable-sanitizer=thread CFLAGS='-g -O1'
     CK_TIMEOUT_MULTIPLIER=10 TSAN_OPTIONS=halt_on_error=1 run check-unit-sim
     ;;
+race)
+    # Reports go to the test's log, and make it fail, in forked children too.
+    configure --enable-sanitizer=thread CFLAGS='-g -O1'
+    CK_TIMEOUT_MULTIPLIER=10 TSAN_OPTIONS=halt_on_error=1 run check-race
+    ;;
 nopool)
     configure --disable-pool
     run check-unit-sim
@@ -96,6 +102,10 @@ nopool)
 asserting)
     configure --enable-asserting-pool
     run check-unit-sim
+    ;;
+poll)
+    configure --with-loop=poll
+    run check-unit-sim-integ
     ;;
 valgrind)
     need valgrind valgrind
