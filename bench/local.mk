@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 # The benchmarks: `make bench` builds them, bench/run runs them, and `make check` sees each of them work once (bench/README.md).
-# BENCH_PROGRAMS are what configure found the libraries for.
-BENCH_PROGRAMS =
+# BENCHES are what configure found the libraries for.
+BENCHES =
 EXTRA_DIST += bench
 
-EXTRA_PROGRAMS += $(BENCH_PROGRAMS)
-check_DATA += $(BENCH_PROGRAMS)
-CLEANFILES += $(BENCH_PROGRAMS)
+EXTRA_PROGRAMS += $(BENCHES)
+check_DATA += $(BENCHES)
+CLEANFILES += $(BENCHES)
 
-bench: all $(BENCH_PROGRAMS)
+bench: all $(BENCHES)
 .PHONY: bench
