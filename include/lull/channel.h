@@ -78,8 +78,15 @@ struct lull_channel_options {
     void *on_socket_ctx;                 /**< [borrow] handed to on_socket. Since 0.3 */
 };
 
-/** Fills in the defaults. Since 0.1. */
-LULL_API void lull_channel_options_init(struct lull_channel_options *options);
+/** Fills in the defaults of options of `size` bytes: what lull_channel_options_init stands on, which passes the size that the program was
+ * compiled with, so that a library whose options have grown writes no further. Any thread. Since 0.3. */
+LULL_API void lull_channel_options_fill(struct lull_channel_options *options, size_t size);
+
+/** Fills in the defaults. Any thread. Since 0.1. */
+static inline void lull_channel_options_init(struct lull_channel_options *options)
+{
+    lull_channel_options_fill(options, sizeof(*options));
+}
 
 /**
  * Makes a channel; nothing is asked or dialled before the first call or lull_channel_state(…, true).

@@ -72,8 +72,15 @@ struct lull_server_options {
                                            */
 };
 
-/** Fills in the defaults. Since 0.2. */
-LULL_API void lull_server_options_init(struct lull_server_options *options);
+/** Fills in the defaults of options of `size` bytes: what lull_server_options_init stands on, which passes the size that the program was
+ * compiled with, so that a library whose options have grown writes no further. Any thread. Since 0.3. */
+LULL_API void lull_server_options_fill(struct lull_server_options *options, size_t size);
+
+/** Fills in the defaults. Any thread. Since 0.2. */
+static inline void lull_server_options_init(struct lull_server_options *options)
+{
+    lull_server_options_fill(options, sizeof(*options));
+}
 
 /** What a call began with. Borrowed for on_call. Since 0.2. */
 struct lull_server_request {

@@ -16,26 +16,29 @@
 /* RFC 9113 section 6.9.1: windows end at 2^31-1. */
 #define WINDOW_MAX ((uint32_t)INT32_MAX)
 
-void lull_channel_options_init(struct lull_channel_options *options)
+void lull_channel_options_fill(struct lull_channel_options *options, size_t size)
 {
-    memset(options, 0, sizeof(*options));
-    options->size = sizeof(*options);
-    options->min_connect_timeout_ns = 20 * LULL_SECOND;
-    options->backoff_initial_ns = LULL_SECOND;
-    options->backoff_max_ns = 120 * LULL_SECOND;
-    options->backoff_multiplier = 1.6;
-    options->backoff_jitter = 0.2;
-    options->idle_timeout_ns = LULL_IDLE_TIMEOUT_DEFAULT_NS;
-    options->keepalive_time_ns = LULL_NEVER;
-    options->keepalive_timeout_ns = LULL_KEEPALIVE_TIMEOUT_DEFAULT_NS;
-    options->read_timeout_ns = LULL_NEVER;
-    options->tcp_keepalive = true;
-    options->max_recv_message_bytes = UINT32_C(4) * 1024 * 1024;
-    options->max_send_message_bytes = (uint32_t)INT32_MAX;
-    options->max_metadata_bytes = 16 * 1024;
-    options->stream_window_bytes = 256 * 1024;
-    options->connection_window_bytes = 1024 * 1024;
-    options->max_queued_calls = 100000;
+    struct lull_channel_options all;
+    memset(&all, 0, sizeof(all));
+    all.size = size;
+    all.min_connect_timeout_ns = 20 * LULL_SECOND;
+    all.backoff_initial_ns = LULL_SECOND;
+    all.backoff_max_ns = 120 * LULL_SECOND;
+    all.backoff_multiplier = 1.6;
+    all.backoff_jitter = 0.2;
+    all.idle_timeout_ns = LULL_IDLE_TIMEOUT_DEFAULT_NS;
+    all.keepalive_time_ns = LULL_NEVER;
+    all.keepalive_timeout_ns = LULL_KEEPALIVE_TIMEOUT_DEFAULT_NS;
+    all.read_timeout_ns = LULL_NEVER;
+    all.tcp_keepalive = true;
+    all.max_recv_message_bytes = UINT32_C(4) * 1024 * 1024;
+    all.max_send_message_bytes = (uint32_t)INT32_MAX;
+    all.max_metadata_bytes = 16 * 1024;
+    all.stream_window_bytes = 256 * 1024;
+    all.connection_window_bytes = 1024 * 1024;
+    all.max_queued_calls = 100000;
+    memset(options, 0, size);
+    memcpy(options, &all, size < sizeof(all) ? size : sizeof(all));
 }
 
 /* Raises *value to its floor; false for what cannot be meant. */

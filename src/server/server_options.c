@@ -22,23 +22,26 @@
 /* gRFC A9: a server's keepalive is there for peers that vanish, not for NATs. */
 #define KEEPALIVE_TIME_DEFAULT_NS (7200 * LULL_SECOND)
 
-void lull_server_options_init(struct lull_server_options *options)
+void lull_server_options_fill(struct lull_server_options *options, size_t size)
 {
-    memset(options, 0, sizeof(*options));
-    options->size = sizeof(*options);
-    options->max_streams = 1000;
-    options->max_recv_message_bytes = UINT32_C(4) * 1024 * 1024;
-    options->max_send_message_bytes = (uint32_t)INT32_MAX;
-    options->max_metadata_bytes = 16 * 1024;
-    options->stream_window_bytes = 256 * 1024;
-    options->connection_window_bytes = 1024 * 1024;
-    options->keepalive_time_ns = KEEPALIVE_TIME_DEFAULT_NS;
-    options->keepalive_timeout_ns = LULL_KEEPALIVE_TIMEOUT_DEFAULT_NS;
-    options->permit_keepalive_time_ns = PING_POLICE_PERMIT_DEFAULT_NS;
-    options->max_ping_strikes = PING_POLICE_STRIKES_DEFAULT;
-    options->max_connection_idle_ns = LULL_NEVER;
-    options->max_connection_age_ns = LULL_NEVER;
-    options->max_connection_age_grace_ns = LULL_NEVER;
+    struct lull_server_options all;
+    memset(&all, 0, sizeof(all));
+    all.size = size;
+    all.max_streams = 1000;
+    all.max_recv_message_bytes = UINT32_C(4) * 1024 * 1024;
+    all.max_send_message_bytes = (uint32_t)INT32_MAX;
+    all.max_metadata_bytes = 16 * 1024;
+    all.stream_window_bytes = 256 * 1024;
+    all.connection_window_bytes = 1024 * 1024;
+    all.keepalive_time_ns = KEEPALIVE_TIME_DEFAULT_NS;
+    all.keepalive_timeout_ns = LULL_KEEPALIVE_TIMEOUT_DEFAULT_NS;
+    all.permit_keepalive_time_ns = PING_POLICE_PERMIT_DEFAULT_NS;
+    all.max_ping_strikes = PING_POLICE_STRIKES_DEFAULT;
+    all.max_connection_idle_ns = LULL_NEVER;
+    all.max_connection_age_ns = LULL_NEVER;
+    all.max_connection_age_grace_ns = LULL_NEVER;
+    memset(options, 0, size);
+    memcpy(options, &all, size < sizeof(all) ? size : sizeof(all));
 }
 
 /* A duration, and what is the matter with it. */

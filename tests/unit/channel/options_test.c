@@ -5,6 +5,7 @@
 #include "channel/options.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "tests/support/check_main.h"
@@ -174,6 +175,29 @@ START_TEST(a_refusal_names_the_option)
 }
 END_TEST
 
+/* A program compiled when the struct was shorter has no room for more. */
+START_TEST(a_shorter_struct_is_filled_as_far_as_it_goes_and_a_longer_one_is_refused)
+{
+    struct {
+        struct lull_channel_options options;
+        unsigned char later[8];
+    } of_program;
+    size_t shorter = offsetof(struct lull_channel_options, credentials);
+
+    memset(&of_program, 0x55, sizeof(of_program));
+    lull_channel_options_fill(&of_program.options, shorter);
+    ck_assert_uint_eq(of_program.options.size, shorter);
+    ck_assert_uint_eq(of_program.options.max_metadata_bytes, 16384);
+    for (size_t i = shorter; i < sizeof(of_program); i++) {
+        ck_assert_uint_eq(((const unsigned char *)&of_program)[i], 0x55);
+    }
+    lull_channel_options_fill(&of_program.options, sizeof(of_program));
+    ck_assert_uint_eq(of_program.options.size, sizeof(of_program));
+    ck_assert_uint_eq(of_program.later[0], 0);
+    ck_assert_int_eq(options_resolve(&of_program.options, &out, &error), LULL_RC_INVALID);
+}
+END_TEST
+
 static Suite *options_suite(void)
 {
     Suite *suite = suite_create("options");
@@ -185,6 +209,7 @@ static Suite *options_suite(void)
     tcase_add_test(tcase, allow_short_timers_lifts_the_floors);
     tcase_add_test(tcase, sizes_are_raised_to_what_http2_needs);
     tcase_add_test(tcase, a_refusal_names_the_option);
+    tcase_add_test(tcase, a_shorter_struct_is_filled_as_far_as_it_goes_and_a_longer_one_is_refused);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -4,6 +4,7 @@
  */
 #include "server/server_options.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "tests/support/check_main.h"
@@ -149,6 +150,29 @@ START_TEST(a_struct_that_nobody_filled_is_refused)
 }
 END_TEST
 
+/* A program compiled when the struct was shorter has no room for more. */
+START_TEST(a_shorter_struct_is_filled_as_far_as_it_goes_and_a_longer_one_is_refused)
+{
+    struct {
+        struct lull_server_options options;
+        unsigned char later[8];
+    } of_program;
+    size_t shorter = offsetof(struct lull_server_options, credentials);
+
+    memset(&of_program, 0x55, sizeof(of_program));
+    lull_server_options_fill(&of_program.options, shorter);
+    ck_assert_uint_eq(of_program.options.size, shorter);
+    ck_assert_uint_eq(of_program.options.max_metadata_bytes, 16384);
+    for (size_t i = shorter; i < sizeof(of_program); i++) {
+        ck_assert_uint_eq(((const unsigned char *)&of_program)[i], 0x55);
+    }
+    lull_server_options_fill(&of_program.options, sizeof(of_program));
+    ck_assert_uint_eq(of_program.options.size, sizeof(of_program));
+    ck_assert_uint_eq(of_program.later[0], 0);
+    ck_assert_int_eq(server_options_resolve(&of_program.options, &out, &error), LULL_RC_INVALID);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("server/server_options");
@@ -161,6 +185,7 @@ static Suite *suite(void)
     tcase_add_test(t, negative_durations_are_refused_by_name);
     tcase_add_test(t, a_negative_permitted_interval_is_zero);
     tcase_add_test(t, a_struct_that_nobody_filled_is_refused);
+    tcase_add_test(t, a_shorter_struct_is_filled_as_far_as_it_goes_and_a_longer_one_is_refused);
     suite_add_tcase(s, t);
     return s;
 }
