@@ -1,30 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The channel's public side and its connectivity. See channel.h and lull/channel.h.
+ * The channel's connectivity, how long it lives and how it ends. See channel.h and lull/channel.h; channel_make.c makes one.
  */
 #include "channel/channel.h"
 
-#include <string.h>
-
 #include "base/invariant.h"
 #include "base/mem.h"
-#include "base/random.h"
-#include "base/rc.h"
 #include "base/strbuf.h"
 #include "channel/call.h"
 #include "channel/channel_idle.h"
 #include "channel/channel_resolve.h"
-#include "channel/options.h"
 #include "exec/executor.h"
 #include "exec/lane.h"
 #include "lull/credentials.h"
 #include "loop/loop.h"
-#include "lull/version.h"
-#include "net/endpoint_tls.h"
-#include "net/resolver.h"
-#include "net/target.h"
-
-#define OUR_USER_AGENT "grpc-c-lull/" LULL_VERSION
 
 const char *lull_state_name(int state)
 {
@@ -36,7 +25,7 @@ const char *lull_state_name(int state)
 
 /* ---- counts */
 
-static void free_channel(struct lull_channel *channel)
+void channel_free(struct lull_channel *channel)
 {
     executor_on_channel_freed(channel->executor);
     /* A loop of its own is kept by whoever brought us here, out of any turn, and goes with that one. */
@@ -57,7 +46,7 @@ static void free_channel(struct lull_channel *channel)
 static void run_dead(struct lull_task *task, struct lull_executor *executor)
 {
     (void)executor;
-    free_channel(container_of(task, struct lull_channel, dead));
+    channel_free(container_of(task, struct lull_channel, dead));
 }
 
 static void free_if_gone(struct lull_channel *channel)
@@ -71,8 +60,15 @@ static void free_if_gone(struct lull_channel *channel)
     if (executor_is_in_turn(channel->executor)) {
         executor_post_dead(channel->executor, &channel->dead);
     } else {
-        free_channel(channel);
+        channel_free(channel);
     }
+}
+
+void channel_counts_init(struct lull_channel *channel)
+{
+    channel->users = 1;
+    channel->refs = 1;
+    lull_task_init(&channel->dead, run_dead);
 }
 
 void channel_hold(struct lull_channel *channel)
@@ -180,264 +176,9 @@ static const struct subchannel_ops subchannel_ops = {
     .on_connection_gone = on_connection_gone,
 };
 
-/* ---- making one */
-
-static int copy_text(struct lull_channel *channel, char **out, const char *text, const char *more)
+const struct subchannel_ops *channel_subchannel_ops(void)
 {
-    size_t len = strlen(text);
-    size_t more_len = strlen(more);
-    char *copy = mem_alloc(channel->allocator, len + more_len + 1);
-    if (copy == NULL) {
-        return LULL_RC_NOMEM;
-    }
-    channel->counters->allocations++;
-    memcpy(copy, text, len);
-    memcpy(copy + len, more, more_len + 1);
-    *out = copy;
-    return LULL_OK;
-}
-
-/* The world's members, and the real thing where it has none. */
-static int resolve_world(const struct lull_channel_options *options, struct lull_loop *own,
-                         struct lull_world *world, struct lull_error *error)
-{
-    lull_world_init(world);
-    if (options->world != NULL) {
-        *world = *options->world;
-    }
-    if (options->loop != NULL && world->loop != NULL && options->loop != world->loop) {
-        return rc_fail(error, LULL_RC_INVALID, "options loop and world->loop are two loops");
-    }
-    if (options->loop != NULL) {
-        world->loop = options->loop;
-    }
-    if (world->loop == NULL) {
-        world->loop = own;
-    }
-    struct lull_clock *clock = lull_executor_clock(lull_loop_executor(world->loop));
-    if (world->clock != NULL && world->clock != clock) {
-        return rc_fail(error, LULL_RC_INVALID,
-                       "world->clock (%s) is not the clock of the loop's executor (%s)",
-                       world->clock->name, clock->name);
-    }
-    world->clock = clock;
-    if (world->dial == NULL) {
-        world->dial = dialer_tcp();
-    }
-    if (world->resolve == NULL) {
-        world->resolve = resolver_default();
-    }
-    return LULL_OK;
-}
-
-static int set_up_texts(struct lull_channel *channel, const char *target,
-                        const struct target *parsed)
-{
-    const char *authority =
-        channel->options.authority != NULL ? channel->options.authority : parsed->authority;
-    const char *agent = channel->options.user_agent != NULL ? channel->options.user_agent : "";
-    int rc = copy_text(channel, &channel->target, target, "");
-    if (rc == LULL_OK) {
-        rc = copy_text(channel, &channel->authority, authority, "");
-    }
-    if (rc == LULL_OK) {
-        rc = copy_text(channel, &channel->user_agent, agent,
-                       *agent != '\0' ? " " OUR_USER_AGENT : OUR_USER_AGENT);
-    }
-    return rc;
-}
-
-static int set_up_subchannel(struct lull_channel *channel, const struct target *target)
-{
-    const struct lull_channel_options *o = &channel->options;
-    const bool is_tls = o->credentials != NULL;
-    if (o->on_socket != NULL && channel->world.dial == dialer_tcp()) {
-        dialer_hooked_init(&channel->hooked, o->on_socket, o->on_socket_ctx);
-        channel->world.dial = &channel->hooked.base;
-    }
-    struct subchannel_options options = {
-        .executor = channel->executor,
-        .loop = channel->world.loop,
-        .dialer = is_tls ? &channel->tls.base : channel->world.dial,
-        .random = channel->world.random,
-        .trace = &channel->trace,
-        .allocator = channel->allocator,
-        .keepalive_interval = &channel->keepalive_interval,
-        .name = channel->target,
-        .tcp_keepalive = o->tcp_keepalive,
-        .transport =
-            {
-                .stream_window_bytes = o->stream_window_bytes,
-                .connection_window_bytes = o->connection_window_bytes,
-                .max_metadata_bytes = o->max_metadata_bytes,
-                .scheme = is_tls ? "https" : "http",
-                .authority = channel->authority,
-                .user_agent = channel->user_agent,
-                .keepalive = {.timeout_ns = o->keepalive_timeout_ns,
-                              .without_calls = o->keepalive_without_calls},
-            },
-    };
-    if (is_tls) {
-        dialer_tls_init(&channel->tls, channel->world.dial, o->credentials, channel->authority);
-    }
-    backoff_options_init(&options.backoff);
-    options.backoff.initial_ns = o->backoff_initial_ns;
-    options.backoff.max_ns = o->backoff_max_ns;
-    options.backoff.multiplier = o->backoff_multiplier;
-    options.backoff.jitter = o->backoff_jitter;
-    options.backoff.min_connect_ns = o->min_connect_timeout_ns;
-    /* Tests and demonstrations with short waits want a spacing to match. */
-    if (o->allow_short_timers && o->backoff_initial_ns < options.backoff.spacing_ns) {
-        options.backoff.spacing_ns = o->backoff_initial_ns;
-    }
-    bool had_to_enter = executor_enter(channel->executor);
-    int rc = subchannel_init(&channel->subchannel, &subchannel_ops, &options);
-    if (rc == LULL_OK) {
-        rc = channel_resolve_init(channel, target);
-        if (rc == LULL_OK) {
-            rc = channel_idle_init(channel);
-        }
-        if (rc != LULL_OK) {
-            channel_resolve_stop(channel);
-            subchannel_close(&channel->subchannel);
-        }
-    }
-    executor_leave(channel->executor, had_to_enter);
-    return rc;
-}
-
-static int set_up_recycler(struct lull_channel *channel)
-{
-    struct lull_recycler_options options;
-    lull_recycler_options_init(&options, "call", sizeof(struct lull_call));
-    options.allocator = channel->allocator;
-    options.counters = channel->counters;
-    options.is_owner = executor_is_owner;
-    options.owner = channel->executor;
-    return lull_recycler_new(&options, &channel->recycler);
-}
-
-/* Zeroed, with what cannot fail set up; NULL: no memory. */
-static struct lull_channel *make_channel(const struct lull_channel_options *options,
-                                         const struct lull_world *world)
-{
-    struct lull_executor *executor = lull_loop_executor(world->loop);
-    const struct lull_allocator *allocator = executor_allocator(executor);
-    struct lull_channel *channel = mem_zeroed(allocator, sizeof(*channel));
-    if (channel == NULL) {
-        return NULL;
-    }
-    channel->options = *options;
-    lull_credentials_ref(options->credentials);
-    channel->world = *world;
-    channel->executor = executor;
-    channel->allocator = allocator;
-    channel->counters = executor_counters(executor);
-    channel->counters->allocations++;
-    executor_on_channel_made(executor);
-    (void)executor_keep(executor);
-    channel->users = 1;
-    channel->refs = 1;
-    channel->state = LULL_STATE_IDLE;
-    channel->state_at = lull_executor_now(executor);
-    lull_keepalive_interval_init(&channel->keepalive_interval, options->keepalive_time_ns,
-                                 options->allow_short_timers);
-    list_init(&channel->calls);
-    channel_queue_init(channel);
-    channel_watch_init(channel);
-    lull_task_init(&channel->dead, run_dead);
-    channel_outside_init(channel);
-    call_arenas_init(&channel->arenas, allocator, channel->counters);
-    channel_timeouts_start(channel);
-    if (channel->world.random == NULL) {
-        /* System calls are loop's and net's, so the seed is what differs anyway: when this is, and where the channel lies.
-         * Jitter has to spread a fleet, not to keep a secret. */
-        uint64_t seed = (uint64_t)lull_executor_now(executor).ns;
-        seed = random_splitmix(&seed) ^ (uint64_t)(uintptr_t)channel;
-        lull_random_seed(&channel->seeded, random_splitmix(&seed));
-        channel->world.random = &channel->seeded.base;
-    }
-    return channel;
-}
-
-/* `own` [nullable] is the channel's own loop, for options that have none. */
-static int make_on(const char *target, const struct lull_channel_options *options,
-                   struct lull_loop *own, struct lull_channel **out, struct lull_error *error)
-{
-    struct lull_channel_options resolved;
-    struct lull_world world;
-    struct target parsed;
-    if (target == NULL || out == NULL) {
-        return rc_fail(error, LULL_RC_INVALID, "%s is NULL", target == NULL ? "target" : "out");
-    }
-    int rc = options_resolve(options, &resolved, error);
-    if (rc == LULL_OK) {
-        rc = resolve_world(&resolved, own, &world, error);
-    }
-    if (rc == LULL_OK) {
-        rc = target_parse(target, resolved.credentials != NULL ? TARGET_PORT_TLS : TARGET_PORT_PLAINTEXT,
-                          &parsed, error);
-    }
-    if (rc == LULL_OK && parsed.addr_count == 0 && world.resolve == NULL) {
-        rc = rc_fail(error, LULL_RC_UNSUPPORTED,
-                     "target: host \"%.100s\" is a name, and this lull was built without c-ares: write an "
-                     "address, a unix socket or localhost",
-                     parsed.host);
-    }
-    if (rc != LULL_OK) {
-        return rc;
-    }
-    struct lull_channel *channel = make_channel(&resolved, &world);
-    if (channel == NULL) {
-        return rc_fail(error, LULL_RC_NOMEM, "no memory for a channel");
-    }
-    rc = set_up_texts(channel, target, &parsed);
-    if (rc == LULL_OK) {
-        rc = set_up_recycler(channel);
-    }
-    if (rc == LULL_OK) {
-        rc = set_up_subchannel(channel, &parsed);
-    }
-    if (rc != LULL_OK) {
-        free_channel(channel);
-        return rc_fail(error, LULL_RC_NOMEM, "no memory for a channel");
-    }
-    channel->options.world = &channel->world;
-    channel->options.loop = channel->world.loop;
-    channel->options.authority = channel->authority;
-    channel->options.user_agent = channel->user_agent;
-    channel->trace.hook = resolved.trace;
-    channel->trace.executor = channel->executor;
-    channel->trace.target = channel->target;
-    if (resolved.credentials != NULL && tls_is_insecure(resolved.credentials)) {
-        TRACE(&channel->trace, LULL_EVENT_WARNING, 0,
-              "insecure_skip_verify: any server will be believed to be %s", channel->authority);
-    }
-    *out = channel;
-    return rc_ok(error);
-}
-
-static bool has_no_loop(const struct lull_channel_options *options)
-{
-    return options != NULL && options->size == sizeof(*options) && options->loop == NULL &&
-           (options->world == NULL || options->world->loop == NULL);
-}
-
-int lull_channel_new(const char *target, const struct lull_channel_options *options,
-                     struct lull_channel **out, struct lull_error *error)
-{
-    struct lull_loop *own = NULL;
-    if (has_no_loop(options)) {
-        struct lull_executor_options made;
-        lull_executor_options_init(&made);
-        made.clock = options->world != NULL ? options->world->clock : NULL;
-        if (loop_new_kept(&made, &own) != LULL_OK) {
-            return rc_fail(error, LULL_RC_NOMEM, "no memory for a loop");
-        }
-    }
-    int rc = make_on(target, options, own, out, error);
-    loop_unkeep(own);
-    return rc;
+    return &subchannel_ops;
 }
 
 /* ---- its end */

@@ -89,6 +89,11 @@ struct lull_channel {
     bool is_dying; /* `dead` was posted */
 };
 
+/* For channel_make.c: one reference, the application's; and what is left of a channel that was not made whole. */
+void channel_counts_init(struct lull_channel *channel);
+void channel_free(struct lull_channel *channel);
+const struct subchannel_ops *channel_subchannel_ops(void);
+
 void channel_hold(struct lull_channel *channel);
 void channel_release(struct lull_channel *channel);
 

@@ -13,6 +13,7 @@ liblull_core_la_SOURCES += \
 	src/channel/channel.c src/channel/channel.h \
 	src/channel/channel_dump.c \
 	src/channel/channel_idle.c src/channel/channel_idle.h \
+	src/channel/channel_make.c \
 	src/channel/channel_outside.c \
 	src/channel/channel_ping.c \
 	src/channel/channel_queue.c \
