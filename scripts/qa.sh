@@ -8,6 +8,8 @@
 #   valgrind                            unit tests under memcheck, with fewer rounds where a test has very many
 #   race                                the tests of several threads (tests/race.mk), loopback included, under TSan
 #   poll                                unit, sim and integ tests with the built-in loop on poll(2)
+#   without-openssl without-cares       unit, sim and integ tests of the smaller library
+#   size                                bytes of liblull.so, stripped, of the default build and of the smaller ones; a fault past 300 KiB
 #   distcheck                           the release archive, built, tested, installed and removed again
 #   lint                                shellcheck on the scripts
 #   format                              what clang-format would change in the sources
@@ -16,6 +18,7 @@ cd "$(dirname "$0")/.."
 top=$(pwd -P)
 job=${1-}
 build=$top/build-qa-$job
+size_limit=307200
 jobs=$(nproc 2>/dev/null || echo 1)
 
 start=$(date +%s)
@@ -44,6 +47,32 @@ need() {
     }
 }
 
+# so_size NAME FLAG...: builds liblull.so alone and tells how large it is; so_bytes is the result.
+so_size() {
+    so_name=$1
+    shift
+    configure "$@"
+    run liblull.la >/dev/null
+    strip -o "$build/stripped.so" "$build/.libs/liblull.so"
+    so_bytes=$(wc -c <"$build/stripped.so")
+    printf '%-26s %7d bytes stripped\n' "$so_name" "$so_bytes"
+    size "$build/stripped.so"
+}
+
+sizes() {
+    need strip binutils
+    need size binutils
+    so_size default
+    default_bytes=$so_bytes
+    so_size without-openssl --without-openssl
+    so_size without-cares --without-cares
+    so_size without-openssl-and-cares --without-openssl --without-cares
+    test "$default_bytes" -le "$size_limit" || {
+        echo "qa: liblull.so has $default_bytes bytes, more than $size_limit" >&2
+        return 1
+    }
+}
+
 lint() {
     need shellcheck shellcheck
     find .ci/run autogen.sh quickstart scripts tests testkit tool -type f \
@@ -57,13 +86,14 @@ format() {
         -exec clang-format --style=file --dry-run -Werror '{}' +
 }
 
-case $job in
-gcc | clang | asan | ubsan | tsan | race | nopool | asserting | poll | valgrind | distcheck | lint | format)
+known="gcc clang asan ubsan tsan race nopool asserting poll without-openssl without-cares size valgrind distcheck lint format"
+case " $known " in
+*" ${job:-none} "*)
     trap finish EXIT
     trap 'exit 1' HUP INT TERM
     ;;
 *)
-    echo "usage: qa.sh gcc|clang|asan|ubsan|tsan|race|nopool|asserting|poll|valgrind|distcheck|lint|format" >&2
+    echo "usage: qa.sh $(echo "$known" | tr ' ' '|')" >&2
     exit 2
     ;;
 esac
@@ -107,6 +137,13 @@ poll)
     configure --with-loop=poll
     run check-unit-sim-integ
     ;;
+without-openssl | without-cares)
+    configure "--$job"
+    run check-unit-sim-integ
+    ;;
+size)
+    sizes
+    ;;
 valgrind)
     need valgrind valgrind
     configure CFLAGS='-g -O1'
@@ -121,5 +158,9 @@ distcheck)
     ;;
 lint | format)
     $job
+    ;;
+*)
+    echo "qa: $job is known, but there is nothing to do" >&2
+    exit 1
     ;;
 esac

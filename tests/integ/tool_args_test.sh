@@ -63,8 +63,6 @@ refuses "no --plaintext" \
 refuses "both" "--tls and --plaintext are both given" call --tls --plaintext $target $method
 refuses "a root in plaintext" "--cacert, --cert, --key and --insecure need --tls" call --plaintext --cacert x.pem $target $method
 refuses "a certificate without its key" "--cert and --key go together" call --tls --cert x.pem $target $method
-refuses "a root that is not there" "ca_file /nonexistent: No such file or directory (errno 2)" \
-    call --tls --cacert /nonexistent --data-hex '' $target $method
 
 # ---- options
 refuses "an unknown option" "unknown option '--dead-line' (see 'lull help call')" \
