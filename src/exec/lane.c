@@ -16,6 +16,8 @@
 #include "exec/executor_parts.h"
 #include "exec/rescheduler.h"
 
+#define NOT_INLINE __attribute__((noinline))
+
 #define BY_VALUE_FIRST 8u
 
 /* How many lanes a join without one looks at for one that it may take over. */
@@ -177,19 +179,14 @@ static struct lane *recycle_lane(struct lanes *lanes, int64_t after_ns)
 /* The lane for this value, NULL when there is none to be had. */
 static struct lane *lane_for(struct lanes *lanes, int64_t after_ns)
 {
-    struct lane *lane = lanes->last;
-    if (lane == NULL || lane->after_ns != after_ns) {
-        lane = find(lanes, after_ns);
-        if (lane == NULL) {
-            lane = lanes->count < LANES_MAX ? make_lane(lanes, after_ns)
-                                            : recycle_lane(lanes, after_ns);
-        }
-        if (lane == NULL) {
-            return NULL;
-        }
+    struct lane *lane = find(lanes, after_ns);
+    if (lane == NULL) {
+        lane =
+            lanes->count < LANES_MAX ? make_lane(lanes, after_ns) : recycle_lane(lanes, after_ns);
+    }
+    if (lane != NULL) {
         lanes->last = lane;
     }
-    lane->was_used = true;
     return lane;
 }
 
@@ -308,8 +305,27 @@ static inline void take_out(struct lane_entry *entry)
     }
 }
 
-/* Puts the entry where its instant belongs: from the tail, where it nearly always stays. */
-static void enqueue(struct lane *lane, struct lane_entry *entry)
+/*
+ * Joining is written so that the usual case, the last value again and the last to expire, is one straight run of stores: whatever
+ * else there is stands in functions that are not inlined and are called last, so that nothing is saved for them.
+ */
+
+static inline void link_behind(struct lane *lane, struct list_node *after, struct list_node *next,
+                               struct lane_entry *entry)
+{
+    entry->in_lane.prev = after;
+    after->next = &entry->in_lane;
+    entry->in_lane.next = next;
+    next->prev = &entry->in_lane;
+    entry->lane = lane;
+    lane->was_used = true;
+    if (after == &lane->entries) {
+        rescheduler_set(&lane->first_due, entry->due_at);
+    }
+}
+
+/* Behind the last of those that are due before it, which is looked for from the tail. */
+static NOT_INLINE void enqueue_within(struct lane *lane, struct lane_entry *entry)
 {
     struct list_node *after = lane->entries.prev;
     while (
@@ -317,28 +333,63 @@ static void enqueue(struct lane *lane, struct lane_entry *entry)
         lull_instant_before(entry->due_at, LIST_ENTRY(after, struct lane_entry, in_lane)->due_at)) {
         after = after->prev;
     }
-    list_insert_before(after->next, &entry->in_lane);
-    entry->lane = lane;
-    if (after == &lane->entries) {
-        rescheduler_set(&lane->first_due, entry->due_at);
+    link_behind(lane, after, after->next, entry);
+}
+
+static inline void enqueue(struct lane *lane, struct lane_entry *entry)
+{
+    struct list_node *last = lane->entries.prev;
+    if (last != &lane->entries &&
+        lull_instant_before(entry->due_at, LIST_ENTRY(last, struct lane_entry, in_lane)->due_at)) {
+        enqueue_within(lane, entry);
+        return;
     }
+    link_behind(lane, last, &lane->entries, entry);
+}
+
+/* A value that is not the last one's. */
+static NOT_INLINE void join_other(struct lane_entry *entry, int64_t timeout_ns)
+{
+    struct lane *lane = lane_for(&entry->timer.executor->lanes, timeout_ns);
+    if (lane != NULL) {
+        enqueue(lane, entry);
+    } else {
+        timerq_arm(entry->timer.queue, &entry->timer, entry->due_at);
+    }
+}
+
+/* It waits for nothing. In context. */
+static inline void join(struct lane_entry *entry, struct lull_instant now, int64_t after_ns)
+{
+    /* All that is due at once is one value. */
+    const int64_t timeout_ns = after_ns > 0 ? after_ns : 0;
+    const struct lull_instant due_at = lull_instant_add(now, timeout_ns);
+    struct lane *last = entry->timer.executor->lanes.last;
+    if (due_at.ns == LULL_NEVER) {
+        return;
+    }
+    entry->due_at = due_at;
+    if (last != NULL && last->after_ns == timeout_ns) {
+        enqueue(last, entry);
+    } else {
+        join_other(entry, timeout_ns);
+    }
+}
+
+static NOT_INLINE void join_again(struct lane_entry *entry, struct lull_instant now,
+                                  int64_t after_ns)
+{
+    take_out(entry);
+    join(entry, now, after_ns);
 }
 
 void lane_join(struct lane_entry *entry, struct lull_instant now, int64_t after_ns)
 {
-    lane_leave(entry); /* asserts the context */
-    /* All that is due at once is one value. */
-    const int64_t timeout_ns = after_ns > 0 ? after_ns : 0;
-    const struct lull_instant due_at = lull_instant_add(now, timeout_ns);
-    if (due_at.ns == LULL_NEVER) {
-        return;
-    }
-    struct lane *lane = lane_for(&entry->timer.executor->lanes, timeout_ns);
-    entry->due_at = due_at;
-    if (lane != NULL) {
-        enqueue(lane, entry);
+    LULL_INVARIANT(may_touch(entry), "a lane is joined outside the context");
+    if (entry->due_at.ns != LULL_NEVER) {
+        join_again(entry, now, after_ns);
     } else {
-        timerq_arm(entry->timer.queue, &entry->timer, due_at);
+        join(entry, now, after_ns);
     }
 }
 
