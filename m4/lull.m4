@@ -97,6 +97,21 @@ AC_DEFUN([LULL_VERSION_SCRIPT], [
   AM_CONDITIONAL([HAVE_VERSION_SCRIPT], [test "x$lull_cv_version_script" = xyes])
 ])
 
+dnl LULL_SYMBOLIC: sets SYMBOLIC_LDFLAGS. The library's calls of its own public functions go straight there, not through the table that
+dnl lets a program replace them.
+AC_DEFUN([LULL_SYMBOLIC], [
+  AC_CACHE_CHECK([whether the linker takes -Bsymbolic-functions], [lull_cv_symbolic], [
+    lull_save_LDFLAGS=$LDFLAGS
+    LDFLAGS="$LDFLAGS -shared -fPIC -Wl,-Bsymbolic-functions"
+    AC_LINK_IFELSE([AC_LANG_SOURCE([int conftest_a(void); int conftest_a(void) { return 0; }])],
+      [lull_cv_symbolic=yes], [lull_cv_symbolic=no])
+    LDFLAGS=$lull_save_LDFLAGS
+  ])
+  SYMBOLIC_LDFLAGS=
+  AS_IF([test "x$lull_cv_symbolic" = xyes], [SYMBOLIC_LDFLAGS=-Wl,-Bsymbolic-functions])
+  AC_SUBST([SYMBOLIC_LDFLAGS])
+])
+
 dnl LULL_ADAPTER(NAME, MODULE, PACKAGE): NAME_CFLAGS, NAME_LIBS and HAVE_NAME for the tests and examples of one adapter.
 AC_DEFUN([LULL_ADAPTER], [
   PKG_CHECK_MODULES([$1], [$2], [lull_have=yes], [lull_have=no])
