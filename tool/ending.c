@@ -19,7 +19,10 @@ static const char *next_attempt(const struct lull_failure *failure, const char *
     static const char words[] = "; next ";
     const bool is_name = failure->phase == LULL_PHASE_RESOLVING;
     const char *found = NULL;
-    if (failure->phase != LULL_PHASE_BACKOFF && !is_name) {
+    const bool is_attempt = failure->phase == LULL_PHASE_BACKOFF ||
+                            failure->reason == LULL_REASON_CONNECT ||
+                            failure->reason == LULL_REASON_TLS;
+    if (!is_attempt && !is_name) {
         return NULL;
     }
     for (const char *at = strstr(failure->line, words); at != NULL; at = strstr(at + 1, words)) {

@@ -29,7 +29,9 @@ enum lull_rc {
 /** The longest text of a lull_error with its NUL, in bytes. Since 0.1. */
 #define LULL_ERROR_TEXT_BYTES 256
 
-/** Why a call of this library did not work: a code for programs and a line for people. Since 0.1.
+/**
+ * Why a call of this library did not work: a code for programs and a line for people. A function that is handed one fills it in whatever
+ * happens: on success it is cleared (LULL_OK, 0, ""), so it needs no initial value and never tells of an earlier call. Since 0.1.
  */
 struct lull_error {
     enum lull_rc rc;

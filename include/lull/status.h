@@ -58,7 +58,7 @@ enum lull_reason {
     LULL_REASON_DEADLINE,     /**< the call's deadline passed here */
     LULL_REASON_READ_TIMEOUT, /**< nothing came for the read-inactivity timeout */
     LULL_REASON_CANCELLED,    /**< the application cancelled */
-    LULL_REASON_CONNECT, /**< no connection: refused, unreachable, timed out, closed, not HTTP/2 */
+    LULL_REASON_CONNECT,        /**< no connection: refused, unreachable, timed out, closed, not HTTP/2 */
     LULL_REASON_TRANSPORT,      /**< the connection was lost under the call */
     LULL_REASON_KEEPALIVE,      /**< the peer was declared dead by keepalive or the write timeout */
     LULL_REASON_RESET,          /**< RST_STREAM; http2_error has its code */
@@ -67,7 +67,9 @@ enum lull_reason {
     LULL_REASON_LIMIT,          /**< a message or metadata limit of ours */
     LULL_REASON_INVALID,        /**< the call's own arguments are wrong */
     LULL_REASON_CHANNEL_CLOSED, /**< the channel was closed */
-    LULL_REASON_INTERNAL        /**< no memory, a host loop that refused, a fault of ours */
+    LULL_REASON_INTERNAL,       /**< no memory, a host loop that refused, a fault of ours */
+    LULL_REASON_RESOLVE,        /**< no address: the name is not there, or nobody answered. Since 0.3 */
+    LULL_REASON_TLS             /**< no connection: the TLS handshake failed, was cut off or took too long. Since 0.3 */
 };
 
 /**
@@ -78,11 +80,12 @@ enum lull_reason {
 struct lull_failure {
     size_t size; /**< sizeof(struct lull_failure) of the library */
     enum lull_reason reason;
-    enum lull_phase phase; /**< where the call was, which is not what failed: BACKOFF behind every attempt that failed,
-                              whatever failed in it; `line` tells that of each address */
-    const char *address;   /**< the peer; without one the address tried, or the target where there are several; "" when
-                              there was none */
-    int sys_errno;         /**< the errno behind it, of several addresses that of the one that failed last; else 0 */
+    enum lull_phase phase; /**< where the call was; with reason CONNECT, TLS and RESOLVE where the attempt broke. Of several
+                              addresses that were tried the one that got furthest counts, of equals the first: phase, address
+                              and sys_errno are its; `line` tells of each */
+    const char *address;   /**< the peer; without one the address tried, or the target where there are several and the
+                              reason is not that they failed; "" when there was none */
+    int sys_errno;         /**< the errno behind it; else 0 */
     int http_status;       /**< `:status` when it was not 200, else 0 */
     int64_t http2_error;   /**< RST_STREAM or GOAWAY error code, -1 when there was none */
     uint32_t attempts;     /**< connection attempts the call waited for */

@@ -73,9 +73,9 @@ int rc_fail_system(struct lull_error *error, int sys_errno, const char *format, 
         va_start(args, format);
         strbuf_vprintf(&sb, format, args);
         va_end(args);
-        /* strerror_r has two shapes; for the errnos of a system call strerror's texts are static.
-         */
-        strbuf_printf(&sb, ": %s (errno %d)", strerror(sys_errno), sys_errno);
+        strbuf_add(&sb, ": ");
+        strbuf_errno(&sb, sys_errno);
+        strbuf_printf(&sb, " (errno %d)", sys_errno);
     }
     return LULL_RC_SYSTEM;
 }

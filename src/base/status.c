@@ -59,6 +59,8 @@ static const char *const reason_names[] = {
     [LULL_REASON_INVALID] = "invalid",
     [LULL_REASON_CHANNEL_CLOSED] = "channel closed",
     [LULL_REASON_INTERNAL] = "internal",
+    [LULL_REASON_RESOLVE] = "resolve",
+    [LULL_REASON_TLS] = "tls",
 };
 
 /* RFC 9113 section 7, in the order of the codes. */

@@ -4,6 +4,7 @@
  */
 #include "base/strbuf.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -126,6 +127,19 @@ void strbuf_duration(struct strbuf *sb, int64_t ns)
     } else {
         add_thousandths(sb, size_ns / (uint64_t)LULL_MS, "s");
     }
+}
+
+void strbuf_errno(struct strbuf *sb, int sys_errno)
+{
+    /* strerror_r has two shapes; for the errnos of a system call strerror's texts are static. */
+    const char *text = strerror(sys_errno);
+    const char first = (char)tolower((unsigned char)text[0]);
+    /* An abbreviation, as in "RPC struct is bad", keeps its capitals. */
+    if (first != '\0' && islower((unsigned char)text[1])) {
+        strbuf_add_bytes(sb, &first, 1);
+        text++;
+    }
+    strbuf_add(sb, text);
 }
 
 void strbuf_quoted(struct strbuf *sb, const void *bytes, size_t len, size_t max_bytes)

@@ -39,6 +39,9 @@ void strbuf_add_bytes(struct strbuf *sb, const void *bytes, size_t len);
  */
 void strbuf_duration(struct strbuf *sb, int64_t ns);
 
+/* Adds the system's words for an errno as part of a sentence, without the capital letter: "connection refused". */
+void strbuf_errno(struct strbuf *sb, int sys_errno);
+
 /*
  * Adds bytes of a peer in double quotes: printable ASCII as it is, '"' and '\' after a '\', all
  * else as \xNN. Past the first `max_bytes` it ends in "... (1234 bytes)".

@@ -117,6 +117,30 @@ void call_count_attempts(struct lull_call *call)
 
 /* ---- the end */
 
+static enum lull_phase phase_of(enum subchannel_reach reach)
+{
+    switch (reach) {
+    case REACHED_GREETING:
+        return LULL_PHASE_SETTINGS;
+    case REACHED_HANDSHAKE:
+        return LULL_PHASE_HANDSHAKE;
+    default:
+        return LULL_PHASE_CONNECTING;
+    }
+}
+
+/* It explains why there is no connection. */
+static void add_last_failure(const struct lull_call *call, struct failure_facts *facts)
+{
+    const struct subchannel_failure *last = &call->channel->subchannel.last_failure;
+    facts->last_attempt = last->reason;
+    facts->broke_in = phase_of(last->reach);
+    facts->broke_at = last->address;
+    if (facts->sys_errno == 0 && call->phase != LULL_PHASE_QUEUED) {
+        facts->sys_errno = last->sys_errno;
+    }
+}
+
 static void collect_facts(const struct lull_call *call, const struct call_outcome *outcome,
                           struct failure_facts *facts)
 {
@@ -129,6 +153,7 @@ static void collect_facts(const struct lull_call *call, const struct call_outcom
         .code = outcome->code,
         .reason = outcome->reason,
         .phase = outcome->is_servers ? LULL_PHASE_DONE : call->phase,
+        .broke_in = call->phase,
         .method = call->arena->method,
         .address = call->arena->peer,
         .what = outcome->what,
@@ -152,15 +177,10 @@ static void collect_facts(const struct lull_call *call, const struct call_outcom
         const struct connection *ready = subchannel_ready_connection(&channel->subchannel);
         facts->is_blocked = ready != NULL && h2_transport_is_blocked(ready->transport);
         facts->is_at_limit = ready != NULL && !h2_transport_can_open(ready->transport);
-        if (sub->last_failure.reason[0] != '\0') {
-            facts->last_attempt = sub->last_failure.reason;
-        }
-        if (facts->last_attempt != NULL && facts->sys_errno == 0 &&
-            call->phase != LULL_PHASE_QUEUED) {
-            facts->sys_errno = sub->last_failure.sys_errno;
-        }
         if (channel_is_resolving(channel)) {
             channel_resolve_facts(channel, facts);
+        } else if (sub->last_failure.reason[0] != '\0') {
+            add_last_failure(call, facts);
         }
     }
 }
@@ -223,9 +243,12 @@ void call_end(struct lull_call *call, const struct call_outcome *outcome)
 
 void call_end_unconnected(struct lull_call *call)
 {
+    const struct lull_channel *channel = call->channel;
     struct call_outcome outcome = {
         .code = LULL_CODE_UNAVAILABLE,
-        .reason = LULL_REASON_CONNECT,
+        .reason = channel_is_resolving(channel)              ? LULL_REASON_RESOLVE
+                  : channel->subchannel.last_failure.is_tls ? LULL_REASON_TLS
+                                                             : LULL_REASON_CONNECT,
         .http2_error = -1,
     };
     call_end(call, &outcome);

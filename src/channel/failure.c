@@ -8,7 +8,6 @@
  */
 #include "channel/failure.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -17,17 +16,6 @@
 
 /* More of a method's name would leave no room for what happened. */
 #define METHOD_SHOWN_BYTES 200
-
-void failure_errno_text(int sys_errno, char *out, size_t size)
-{
-    struct strbuf sb;
-    strbuf_init(&sb, out, size);
-    /* The errnos of system calls have static texts; strerror_r has two shapes. */
-    strbuf_add(&sb, strerror(sys_errno));
-    if (isupper((unsigned char)out[0]) && islower((unsigned char)out[1])) {
-        out[0] = (char)tolower((unsigned char)out[0]);
-    }
-}
 
 static bool is_dialling(enum lull_phase phase)
 {
@@ -236,15 +224,20 @@ static void add_times(struct strbuf *sb, const struct failure_facts *facts)
 
 static void fill_record(struct failure *failure, const struct failure_facts *facts)
 {
+    /* Every call that waited for the attempt stands in the backoff behind it, which says nothing. */
+    const bool is_attempts =
+        facts->reason == LULL_REASON_CONNECT || facts->reason == LULL_REASON_TLS;
+    const char *address =
+        is_attempts && facts->broke_at != NULL ? facts->broke_at : facts->address;
     struct strbuf sb;
     strbuf_init(&sb, failure->address, sizeof(failure->address));
-    if (facts->address != NULL) {
-        strbuf_add(&sb, facts->address);
+    if (address != NULL) {
+        strbuf_add(&sb, address);
     }
     failure->record = (struct lull_failure){
         .size = sizeof(failure->record),
         .reason = facts->reason,
-        .phase = facts->phase,
+        .phase = is_attempts ? facts->broke_in : facts->phase,
         .address = failure->address,
         .sys_errno = facts->sys_errno,
         .http_status = facts->http_status,

@@ -22,7 +22,9 @@
 struct failure_facts {
     enum lull_code code;
     enum lull_reason reason;
-    enum lull_phase phase;
+    enum lull_phase phase;    /* where the call was */
+    enum lull_phase broke_in; /* LULL_REASON_CONNECT, _TLS: where the attempt broke */
+    const char *broke_at;     /* [nullable] the same: at which address, of several */
     const char *method;       /* [nullable] "/package.Service/Method" */
     const char *address;      /* [nullable] */
     const char *what;         /* [nullable] what happened, where the phase alone does not say it */
@@ -61,8 +63,5 @@ void failure_write(struct failure *failure, const struct failure_facts *facts);
  */
 void failure_write_server(struct failure *failure, const struct failure_facts *facts,
                           const char *server_message);
-
-/* The system's words for an errno, without the capital letter: "connection refused". */
-void failure_errno_text(int sys_errno, char *out, size_t size);
 
 #endif

@@ -36,7 +36,7 @@ void subchannel_set_phase(struct subchannel *sub, enum subchannel_phase phase, c
 static void set_failure(struct subchannel *sub, int sys_errno, const char *reason)
 {
     struct strbuf sb;
-    sub->last_failure.sys_errno = sys_errno;
+    sub->last_failure = (struct subchannel_failure){.sys_errno = sys_errno};
     strbuf_init(&sb, sub->last_failure.reason, sizeof(sub->last_failure.reason));
     strbuf_add(&sb, reason);
 }
@@ -68,7 +68,7 @@ static void on_settings(struct h2_transport *transport)
     /* A connection that is up needs no timer: what is armed would only wake a sleeping machine. */
     lull_rescheduler_disarm(&sub->timer);
     set_failure(sub, 0, "");
-    sub->so_far.reason[0] = '\0';
+    sub->so_far = (struct subchannel_failure){.reason = ""};
     sub->history.connections_made++;
     TRACE(sub->options.trace, LULL_EVENT_SETTINGS, 0, "%s", connection_peer_text(connection));
     subchannel_set_phase(sub, SUBCHANNEL_READY, connection_peer_text(connection));
@@ -125,7 +125,9 @@ static void fail_greeting(struct subchannel *sub, const struct h2_transport_end 
         end->bytes_read == 0 &&
         (end->kind == H2_LOST_EOF || (end->kind == H2_LOST_ERRNO && end->sys_errno == ECONNRESET));
     strbuf_printf(&sb, "%s%s", end->text, is_mute ? subchannel_tls_hint(sub) : "");
-    subchannel_on_greeting_failed(sub, end->sys_errno, text);
+    /* TLS 1.3 (RFC 8446 section 4.4.2): a client is up before the server has judged its certificate. */
+    const bool is_tls = end->kind == H2_LOST_ERRNO && end->sys_errno == 0;
+    subchannel_on_greeting_failed(sub, end->sys_errno, is_tls, text);
 }
 
 static void on_transport_closed(struct h2_transport *transport, const struct h2_transport_end *end)

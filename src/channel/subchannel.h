@@ -77,10 +77,23 @@ struct subchannel_options {
     struct h2_transport_options transport; /* keepalive.time_ns is the interval's affair */
 };
 
+/* How far an address got before it failed. */
+enum subchannel_reach {
+    REACHED_NOTHING, /* it was given up for another */
+    REACHED_NO_PEER, /* there was no socket, or no way out of this machine */
+    REACHED_CONNECT,
+    REACHED_HANDSHAKE,
+    REACHED_GREETING
+};
+
 /* Why the last attempt failed, or the last connection ended. */
 struct subchannel_failure {
+    /* Of an attempt at several addresses, one stands for it: that which got furthest, the first of them. */
+    enum subchannel_reach reach;
+    bool is_tls; /* TLS failed, not what is below or above it */
     int sys_errno;
-    char reason[SUBCHANNEL_REASON_BYTES]; /* "" when there is nothing to tell, as when READY */
+    char address[ADDR_TEXT_BYTES];
+    char reason[SUBCHANNEL_REASON_BYTES]; /* of all of them; "" when there is nothing to tell, as when READY */
 };
 
 /* One of the addresses. */
@@ -185,7 +198,7 @@ void subchannel_start_pass(struct subchannel *subchannel, struct lull_instant no
 void subchannel_advance(struct subchannel *subchannel);
 
 /* The connection that greets has ended. Goes on with the pass. */
-void subchannel_on_greeting_failed(struct subchannel *subchannel, int sys_errno,
+void subchannel_on_greeting_failed(struct subchannel *subchannel, int sys_errno, bool is_tls,
                                    const char *reason);
 
 /* Closes what is dialled. */

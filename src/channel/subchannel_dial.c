@@ -6,6 +6,7 @@
  * The first that connects (over TLS: has shaken hands) wins; the other dials are given up and count as failed in this pass, so that
  * no address is dialled twice in it.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -24,19 +25,39 @@ static struct lull_instant now_of(const struct subchannel *sub)
 
 /* ---- the end of a dial */
 
+/* How an address failed. */
+struct fault {
+    enum subchannel_reach reach;
+    bool is_tls;
+    int sys_errno;
+    const char *reason; /* [borrow] */
+};
+
+static void forget_so_far(struct subchannel *sub)
+{
+    sub->so_far = (struct subchannel_failure){.reason = ""};
+}
+
 /* Adds "why", or "10.0.0.1:80: why" where there are several. */
-static void add_so_far(struct subchannel *sub, size_t index, int sys_errno, const char *reason)
+static void add_so_far(struct subchannel *sub, size_t index, const struct fault *fault)
 {
     struct subchannel_failure *so_far = &sub->so_far;
+    const char *address = sub->addresses[index].addr.text;
     const size_t len = strlen(so_far->reason);
     struct strbuf sb;
-    so_far->sys_errno = sys_errno;
+    if (len == 0 || fault->reach > so_far->reach) {
+        so_far->reach = fault->reach;
+        so_far->is_tls = fault->is_tls;
+        so_far->sys_errno = fault->sys_errno;
+        strbuf_init(&sb, so_far->address, sizeof(so_far->address));
+        strbuf_add(&sb, address);
+    }
     strbuf_init(&sb, so_far->reason + len, sizeof(so_far->reason) - len);
     strbuf_add(&sb, len > 0 ? "; " : "");
     if (sub->address_count > 1) {
-        strbuf_printf(&sb, "%s: ", sub->addresses[index].addr.text);
+        strbuf_printf(&sb, "%s: ", address);
     }
-    strbuf_add(&sb, reason);
+    strbuf_add(&sb, fault->reason);
 }
 
 static void trace_failure(struct subchannel *sub, size_t index, const char *reason,
@@ -56,7 +77,7 @@ static void trace_failure(struct subchannel *sub, size_t index, const char *reas
 }
 
 /* An address has failed; subchannel_advance goes on. */
-static void fail_address(struct subchannel *sub, size_t index, int sys_errno, const char *reason)
+static void fail_address(struct subchannel *sub, size_t index, const struct fault *fault)
 {
     struct lull_instant now = now_of(sub);
     struct connection *connection = sub->current;
@@ -66,35 +87,51 @@ static void fail_address(struct subchannel *sub, size_t index, int sys_errno, co
         sub->current = NULL;
         h2_transport_close(connection->transport, 0, "the attempt to connect failed");
     }
-    add_so_far(sub, index, sys_errno, reason);
+    add_so_far(sub, index, fault);
     eyeballs_on_failed(&sub->eyeballs, index, now);
     if (trace_is_on(sub->options.trace)) {
-        trace_failure(sub, index, reason, now);
+        trace_failure(sub, index, fault->reason, now);
     }
 }
 
-static void fail_address_errno(struct subchannel *sub, size_t index, int sys_errno)
+/* No socket came of it, or none that can be watched. */
+static void fail_undialled(struct subchannel *sub, size_t index, int sys_errno)
 {
     char text[SUBCHANNEL_REASON_BYTES];
-    failure_errno_text(sys_errno, text, sizeof(text));
-    fail_address(sub, index, sys_errno, text);
+    struct strbuf sb;
+    strbuf_init(&sb, text, sizeof(text));
+    strbuf_errno(&sb, sys_errno);
+    fail_address(sub, index, &(struct fault){REACHED_NO_PEER, false, sys_errno, text});
 }
 
-/* The endpoint said IO_FAIL. A reason that is no errno says what was done as well. */
+/* The endpoint said IO_FAIL. What is no connect says what was done as well. */
 static void fail_address_endpoint(struct subchannel *sub, size_t index,
                                   const struct endpoint *endpoint)
 {
-    char text[SUBCHANNEL_REASON_BYTES], errno_text[SUBCHANNEL_REASON_BYTES];
-    const bool has_text = endpoint->reason_text != NULL;
+    const bool is_connect = strcmp(endpoint->phase_text, "connect") == 0;
+    const bool is_tls = strcmp(endpoint->phase_text, "TLS handshake") == 0;
+    const char *reason = endpoint->reason_text;
+    char text[SUBCHANNEL_REASON_BYTES];
     struct strbuf sb;
-    if (!has_text && strcmp(endpoint->phase_text, "connect") == 0) {
-        fail_address_errno(sub, index, endpoint->sys_errno);
-        return;
-    }
-    failure_errno_text(endpoint->sys_errno, errno_text, sizeof(errno_text));
     strbuf_init(&sb, text, sizeof(text));
-    strbuf_printf(&sb, "%s: %s", endpoint->phase_text, has_text ? endpoint->reason_text : errno_text);
-    fail_address(sub, index, has_text ? 0 : endpoint->sys_errno, text);
+    if (!is_connect || reason != NULL) {
+        strbuf_printf(&sb, "%s: ", endpoint->phase_text);
+    }
+    if (reason != NULL) {
+        strbuf_add(&sb, reason);
+    } else {
+        strbuf_errno(&sb, endpoint->sys_errno);
+    }
+    fail_address(sub, index,
+                 &(struct fault){is_tls       ? REACHED_HANDSHAKE
+                                 : is_connect ? REACHED_CONNECT
+                                              : REACHED_NO_PEER,
+                                 is_tls, reason != NULL ? 0 : endpoint->sys_errno, text});
+}
+
+static bool is_shaking(const struct subchannel_address *address)
+{
+    return address->dialled != NULL && *address->dialled->phase_text != '\0';
 }
 
 static void on_limit_reached(struct subchannel *sub, size_t index)
@@ -103,11 +140,11 @@ static void on_limit_reached(struct subchannel *sub, size_t index)
     struct strbuf sb;
     const struct subchannel_address *address = &sub->addresses[index];
     strbuf_init(&sb, text, sizeof(text));
+    struct fault fault = {.reach = REACHED_GREETING, .reason = text};
     if (sub->eyeballs.winner != index) {
-        const struct endpoint *dialled = address->dialled;
-        strbuf_add(&sb, dialled != NULL && *dialled->phase_text != '\0'
-                            ? "the TLS handshake was not over within "
-                            : "no answer within ");
+        fault.is_tls = is_shaking(address);
+        fault.reach = fault.is_tls ? REACHED_HANDSHAKE : REACHED_CONNECT;
+        strbuf_add(&sb, fault.is_tls ? "the TLS handshake was not over within " : "no answer within ");
         strbuf_duration(&sb, lull_instant_diff(now_of(sub), address->dialled_at));
     } else {
         strbuf_printf(&sb, "no SETTINGS from %s within ", address->addr.text);
@@ -115,24 +152,26 @@ static void on_limit_reached(struct subchannel *sub, size_t index)
         strbuf_printf(&sb, ": the peer accepts but does not speak HTTP/2%s",
                       subchannel_tls_hint(sub));
     }
-    fail_address(sub, index, 0, text);
+    fail_address(sub, index, &fault);
 }
 
 static void fail_pass(struct subchannel *sub)
 {
     sub->last_failure = sub->so_far;
-    sub->so_far.reason[0] = '\0';
+    forget_so_far(sub);
     sub->next_at = backoff_on_failed(&sub->backoff, now_of(sub));
     lull_rescheduler_set(&sub->timer, sub->next_at);
     subchannel_set_phase(sub, SUBCHANNEL_BACKOFF, sub->last_failure.reason);
     sub->ops->on_attempt_failed(sub);
 }
 
-void subchannel_on_greeting_failed(struct subchannel *sub, int sys_errno, const char *reason)
+void subchannel_on_greeting_failed(struct subchannel *sub, int sys_errno, bool is_tls,
+                                   const char *reason)
 {
     /* Its transport ends by itself. */
     sub->current = NULL;
-    fail_address(sub, sub->eyeballs.winner, sys_errno, reason);
+    fail_address(sub, sub->eyeballs.winner,
+                 &(struct fault){REACHED_GREETING, is_tls, sys_errno, reason});
     subchannel_advance(sub);
 }
 
@@ -152,7 +191,7 @@ void subchannel_drop_attempt(struct subchannel *sub, const char *why)
         h2_transport_close(connection->transport, 0, why);
     }
     subchannel_drop_dials(sub);
-    sub->so_far.reason[0] = '\0';
+    forget_so_far(sub);
     eyeballs_init(&sub->eyeballs, sub->address_count);
 }
 
@@ -168,9 +207,15 @@ static void give_up_others(struct subchannel *sub, size_t winner)
             strbuf_init(&sb, text, sizeof(text));
             strbuf_printf(&sb, "given up for %s, which connected first",
                           sub->addresses[winner].addr.text);
-            fail_address(sub, i, 0, text);
+            fail_address(sub, i, &(struct fault){REACHED_NOTHING, false, 0, text});
         }
     }
+}
+
+static void fail_greeting_nomem(struct subchannel *sub, size_t index)
+{
+    fail_address(sub, index,
+                 &(struct fault){REACHED_GREETING, false, ENOMEM, "no memory for a connection"});
 }
 
 /* From an endpoint that is connected to a transport that waits for SETTINGS. */
@@ -179,7 +224,7 @@ static void greet(struct subchannel *sub, size_t index)
     struct subchannel_address *address = &sub->addresses[index];
     struct connection *connection = mem_zeroed(sub->options.allocator, sizeof(*connection));
     if (connection == NULL) {
-        fail_address(sub, index, 0, "no memory for a connection");
+        fail_greeting_nomem(sub, index);
         return;
     }
     executor_counters(sub->options.executor)->allocations++;
@@ -193,7 +238,7 @@ static void greet(struct subchannel *sub, size_t index)
                          subchannel_transport_ops(), connection,
                          &connection->transport) != LULL_OK) {
         mem_release(sub->options.allocator, connection);
-        fail_address(sub, index, 0, "no memory for a connection");
+        fail_greeting_nomem(sub, index);
         return;
     }
     if (trace_is_on(sub->options.trace)) {
@@ -261,7 +306,7 @@ static void start_address(struct subchannel *sub, size_t index, struct lull_inst
                                        sub->options.executor, &address->addr, &address->dialled);
     if (err != 0) {
         address->dialled = NULL;
-        fail_address_errno(sub, index, err);
+        fail_undialled(sub, index, err);
         return;
     }
     address->dialled->owner = sub;
@@ -272,7 +317,7 @@ static void start_address(struct subchannel *sub, size_t index, struct lull_inst
     }
     err = endpoint_want(address->dialled, LULL_WANT_WRITE);
     if (err != 0) {
-        fail_address_errno(sub, index, err);
+        fail_undialled(sub, index, err);
     }
 }
 
@@ -303,7 +348,7 @@ void subchannel_start_pass(struct subchannel *sub, struct lull_instant now)
     double unit = lull_random_between(sub->options.random, 0.0, 1.0);
     struct lull_instant limit_at = backoff_on_attempt_started(&sub->backoff, now, unit);
     sub->attempts++;
-    sub->so_far.reason[0] = '\0';
+    forget_so_far(sub);
     eyeballs_init(&sub->eyeballs, sub->address_count);
     start_address(sub, 0, now, limit_at);
     subchannel_advance(sub);

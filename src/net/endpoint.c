@@ -72,6 +72,13 @@ void endpoint_describe(const struct endpoint *endpoint, struct strbuf *sb)
     }
 }
 
+/* "connection reset by peer (errno 104)" */
+static void add_errno(struct strbuf *sb, int sys_errno)
+{
+    strbuf_errno(sb, sys_errno);
+    strbuf_printf(sb, " (errno %d)", sys_errno);
+}
+
 void io_error_text(const char *phase_text, const struct addr *peer, int sys_errno, char *into,
                    size_t size)
 {
@@ -79,10 +86,8 @@ void io_error_text(const char *phase_text, const struct addr *peer, int sys_errn
 
     strbuf_init(&sb, into, size);
     if (sys_errno != 0) {
-        /* strerror_r has two shapes; for the errnos of a system call strerror's texts are static.
-         */
-        strbuf_printf(&sb, "%s %s: %s (errno %d)", phase_text, peer->text, strerror(sys_errno),
-                      sys_errno);
+        strbuf_printf(&sb, "%s %s: ", phase_text, peer->text);
+        add_errno(&sb, sys_errno);
     }
 }
 
@@ -92,7 +97,7 @@ void endpoint_failure_text(const struct endpoint *endpoint, struct strbuf *sb)
     if (endpoint->reason_text != NULL) {
         strbuf_add(sb, endpoint->reason_text);
     } else {
-        strbuf_printf(sb, "%s (errno %d)", strerror(endpoint->sys_errno), endpoint->sys_errno);
+        add_errno(sb, endpoint->sys_errno);
     }
 }
 

@@ -128,11 +128,11 @@ enum io endpoint_fail_text(struct endpoint *endpoint, const char *phase_text, co
 /* Adds ", TLSv1.3, resumed" or the like, where there is something to say. */
 void endpoint_describe(const struct endpoint *endpoint, struct strbuf *sb);
 
-/* A line on the last IO_FAIL: "connect 127.0.0.1:1: Connection refused (errno 111)"; empty when
+/* A line on the last IO_FAIL: "connect 127.0.0.1:1: connection refused (errno 111)"; empty when
  * there was none. `size` above 0. */
 void endpoint_error_text(const struct endpoint *endpoint, char *into, size_t size);
 
-/* Adds the same without the address, for a connection: "read failed: Connection reset by peer (errno 104)". */
+/* Adds the same without the address, for a connection: "read failed: connection reset by peer (errno 104)". */
 void endpoint_failure_text(const struct endpoint *endpoint, struct strbuf *sb);
 
 /* The same line for a dial that made no endpoint. */

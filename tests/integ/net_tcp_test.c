@@ -110,7 +110,7 @@ START_TEST(a_refused_port_says_so_in_words)
     net_leave(&world);
     ck_assert_int_eq(peer.endpoint->sys_errno, ECONNREFUSED);
     endpoint_error_text(peer.endpoint, text, sizeof(text));
-    snprintf(expected, sizeof(expected), "connect %.60s: Connection refused", where.text);
+    snprintf(expected, sizeof(expected), "connect %.60s: connection refused", where.text);
     ck_assert_msg(strncmp(text, expected, strlen(expected)) == 0, "%s", text);
     net_close(&world, peer.endpoint);
     close(holder);

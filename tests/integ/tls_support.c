@@ -149,6 +149,7 @@ struct outcome {
     enum lull_code code;
     size_t len;
     char *line;
+    struct lull_failure *failure;
 };
 
 static void on_done(struct lull_call *call, const struct lull_unary_result *result, void *ctx)
@@ -158,6 +159,9 @@ static void on_done(struct lull_call *call, const struct lull_unary_result *resu
     outcome->is_over = true;
     outcome->code = result->status.code;
     outcome->len = result->message.len;
+    if (result->status.failure != NULL) {
+        *outcome->failure = *result->status.failure;
+    }
     if (outcome->line != NULL) {
         (void)snprintf(outcome->line, TLS_TEXT, "%s",
                        result->status.failure != NULL ? result->status.failure->line : "");
@@ -167,7 +171,7 @@ static void on_done(struct lull_call *call, const struct lull_unary_result *resu
 enum lull_code tls_call(struct tls_world *world, struct lull_channel *channel, size_t len,
                         char *line)
 {
-    struct outcome outcome = {.line = line};
+    struct outcome outcome = {.line = line, .failure = &world->failure};
     struct lull_call_options options;
     uint8_t *request = calloc(1, len + 1);
     ck_assert_ptr_nonnull(request);

@@ -24,6 +24,7 @@ struct tls_world {
     char connected[256]; /* the last LULL_EVENT_CONNECTED of a channel */
     char lost[512];      /* the last LULL_EVENT_LOST of the server */
     char warning[256];   /* the last LULL_EVENT_WARNING of a channel */
+    struct lull_failure failure; /* of the last tls_call that failed; its texts are gone */
 };
 
 int64_t tls_now_s(void);

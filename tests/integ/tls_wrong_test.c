@@ -28,14 +28,22 @@ static void target_at(unsigned port)
     (void)snprintf(target, sizeof(target), "127.0.0.1:%u", port);
 }
 
-/* One call, which fails, and whose line says this. */
-static void expect_refused(const char *what, struct lull_channel *channel, const char *says)
+/* One call, which fails for TLS or for what is no TLS, in this phase, and whose line says this. */
+static void expect_failure(const char *what, struct lull_channel *channel, enum lull_reason reason,
+                           enum lull_phase phase, const char *says)
 {
     enum lull_code code = tls_call(&world, channel, 5, line);
     show(what, line);
     ck_assert_int_eq(code, LULL_CODE_UNAVAILABLE);
     ck_assert_msg(strstr(line, says) != NULL, "%s: %s", what, line);
+    ck_assert_str_eq(lull_reason_name((int)world.failure.reason), lull_reason_name((int)reason));
+    ck_assert_str_eq(lull_phase_name((int)world.failure.phase), lull_phase_name((int)phase));
     lull_channel_unref(channel);
+}
+
+static void expect_refused(const char *what, struct lull_channel *channel, const char *says)
+{
+    expect_failure(what, channel, LULL_REASON_TLS, LULL_PHASE_HANDSHAKE, says);
 }
 
 /* ---- what a server shows */
@@ -167,7 +175,8 @@ START_TEST(tls_where_plaintext_is_expected_is_told_on_both_sides)
     tls_world_init(&world);
     target_at(tls_serve(&world, tls_showing(world.leaf)));
     struct lull_channel *channel = tls_channel(&world, target, NULL, NULL);
-    expect_refused("TLS, plaintext expected", channel, "the peer closed the connection before");
+    expect_failure("TLS, plaintext expected", channel, LULL_REASON_CONNECT, LULL_PHASE_SETTINGS,
+                   "the peer closed the connection before");
     show("  and at the server", world.lost);
     ck_assert_msg(strstr(world.lost, "TLS handshake failed: the peer does not speak TLS, it began "
                                      "with \"PRI * HTTP/2.0") != NULL,
@@ -188,8 +197,9 @@ START_TEST(a_client_without_a_certificate_is_refused_where_one_is_needed)
     options.identity.key_pem = cert_key_pem(world.leaf);
     options.client_certificate = LULL_CLIENT_CERTIFICATE_REQUIRED;
     target_at(tls_serve(&world, tls_credentials(&options)));
-    expect_refused("no client certificate",
-                   tls_channel(&world, target, NULL, tls_believing(world.ca)),
+    expect_failure("no client certificate",
+                   tls_channel(&world, target, NULL, tls_believing(world.ca)), LULL_REASON_TLS,
+                   LULL_PHASE_SETTINGS,
                    "read failed: TLS: the peer sent alert 116 (tlsv13 alert certificate required): the server wants a client certificate");
     show("  and at the server", world.lost);
     ck_assert_msg(strstr(world.lost, "peer did not return a certificate") != NULL, "%s",

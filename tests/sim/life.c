@@ -102,6 +102,9 @@ static void on_done(struct lull_call *handle, const struct lull_unary_result *re
     call->code = result->status.code;
     if (result->status.failure != NULL) {
         call->reason = result->status.failure->reason;
+        call->phase = result->status.failure->phase;
+        call->sys_errno = result->status.failure->sys_errno;
+        snprintf(call->address, sizeof(call->address), "%s", result->status.failure->address);
         snprintf(call->line, sizeof(call->line), "%s", result->status.failure->line);
     }
     if (call->handle != NULL) {

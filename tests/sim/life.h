@@ -64,6 +64,9 @@ struct life_call {
     int64_t at_ns;
     enum lull_code code;
     enum lull_reason reason;
+    enum lull_phase phase;
+    int sys_errno;
+    char address[128];
     char line[1100];
 };
 

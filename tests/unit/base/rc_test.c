@@ -45,8 +45,7 @@ START_TEST(a_system_failure_tells_its_errno_in_words_and_number)
 {
     struct lull_error error;
     char expected[128];
-    snprintf(expected, sizeof(expected), "connect: %s (errno %d)", strerror(ECONNREFUSED),
-             ECONNREFUSED);
+    snprintf(expected, sizeof(expected), "connect: connection refused (errno %d)", ECONNREFUSED);
     ck_assert_int_eq(rc_fail_system(&error, ECONNREFUSED, "connect"), LULL_RC_SYSTEM);
     ck_assert_int_eq(error.rc, LULL_RC_SYSTEM);
     ck_assert_int_eq(error.sys_errno, ECONNREFUSED);

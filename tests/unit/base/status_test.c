@@ -133,7 +133,7 @@ START_TEST(every_phase_and_reason_has_a_name_of_its_own)
             ck_assert_str_ne(lull_phase_name(i), lull_phase_name(j));
         }
     }
-    for (int i = 0; i <= LULL_REASON_INTERNAL; i++) {
+    for (int i = 0; i <= LULL_REASON_TLS; i++) {
         ck_assert_str_ne(lull_reason_name(i), "unknown");
         for (int j = 0; j < i; j++) {
             ck_assert_str_ne(lull_reason_name(i), lull_reason_name(j));
@@ -142,7 +142,7 @@ START_TEST(every_phase_and_reason_has_a_name_of_its_own)
     ck_assert_str_eq(lull_phase_name(LULL_PHASE_CONNECTING), "connecting");
     ck_assert_str_eq(lull_reason_name(LULL_REASON_RESET), "reset");
     ck_assert_str_eq(lull_phase_name(LULL_PHASE_COUNT), "unknown");
-    ck_assert_str_eq(lull_reason_name(LULL_REASON_INTERNAL + 1), "unknown");
+    ck_assert_str_eq(lull_reason_name(LULL_REASON_TLS + 1), "unknown");
     ck_assert_str_eq(lull_phase_name(-1), "unknown");
     ck_assert_str_eq(lull_reason_name(-1), "unknown");
 }

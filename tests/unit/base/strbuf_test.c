@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/strbuf.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "lull/types.h"
@@ -196,6 +197,18 @@ START_TEST(a_peers_text_stays_on_its_line)
 }
 END_TEST
 
+START_TEST(an_errno_reads_as_part_of_a_sentence)
+{
+    char text[64];
+    struct strbuf sb;
+    strbuf_init(&sb, text, sizeof(text));
+    strbuf_errno(&sb, ECONNREFUSED);
+    strbuf_add(&sb, ", ");
+    strbuf_errno(&sb, EHOSTUNREACH);
+    ck_assert_str_eq(text, "connection refused, no route to host");
+}
+END_TEST
+
 static Suite *strbuf_suite(void)
 {
     Suite *suite = suite_create("strbuf");
@@ -207,6 +220,7 @@ static Suite *strbuf_suite(void)
     tcase_add_loop_test(tc, a_peers_bytes_are_shown_in_printable_ascii, 0, COUNT(quotes));
     tcase_add_test(tc, no_room_at_all_is_a_fault_of_ours);
     tcase_add_loop_test(tc, a_peers_text_stays_on_its_line, 0, 9);
+    tcase_add_test(tc, an_errno_reads_as_part_of_a_sentence);
     suite_add_tcase(suite, tc);
     return suite;
 }

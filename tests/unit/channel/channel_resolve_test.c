@@ -137,7 +137,7 @@ START_TEST(a_name_that_is_not_there_fails_calls_with_the_resolvers_words)
     life_call(life, &call, LULL_NEVER, false);
     at(0);
     life_expect_call(&call, LULL_CODE_UNAVAILABLE, 0);
-    ck_assert_int_eq(call.reason, LULL_REASON_CONNECT);
+    ck_assert_int_eq(call.reason, LULL_REASON_RESOLVE);
     town_expect_line(&call, "resolving svc.test: " NO_NAME "; next in 1 s");
     ck_assert_int_eq(life_state(life), LULL_STATE_TRANSIENT_FAILURE);
     life_expect(&life->states, 1, 0, "CONNECTING -> TRANSIENT_FAILURE: " "NXDOMAIN");

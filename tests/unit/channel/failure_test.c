@@ -241,13 +241,35 @@ START_TEST(texts_that_are_too_long_are_cut)
 }
 END_TEST
 
-START_TEST(an_errno_reads_as_part_of_a_sentence)
+START_TEST(what_failed_with_the_attempt_is_in_the_record_and_where_the_call_was_in_the_line)
 {
-    char text[64];
-    failure_errno_text(ECONNREFUSED, text, sizeof(text));
-    ck_assert_str_eq(text, "connection refused");
-    failure_errno_text(EHOSTUNREACH, text, sizeof(text));
-    ck_assert_str_eq(text, "no route to host");
+    static const struct {
+        enum lull_reason reason;
+        enum lull_phase phase;
+        const char *address;
+    } cases[] = {
+        {LULL_REASON_CONNECT, LULL_PHASE_SETTINGS, "[::1]:80"},
+        {LULL_REASON_TLS, LULL_PHASE_SETTINGS, "[::1]:80"},
+        {LULL_REASON_DEADLINE, LULL_PHASE_BACKOFF, A},
+        {LULL_REASON_CANCELLED, LULL_PHASE_BACKOFF, A},
+        {LULL_REASON_RESOLVE, LULL_PHASE_BACKOFF, A},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct failure failure;
+        struct failure_facts facts = {.code = LULL_CODE_UNAVAILABLE,
+                                      .reason = cases[i].reason,
+                                      .phase = LULL_PHASE_BACKOFF,
+                                      .broke_in = LULL_PHASE_SETTINGS,
+                                      .address = A,
+                                      .broke_at = "[::1]:80",
+                                      .attempts = 1,
+                                      .phase_ns = no_times,
+                                      .next_attempt_after_ns = LULL_NEVER};
+        failure_write(&failure, &facts);
+        ck_assert_int_eq(failure.record.phase, cases[i].phase);
+        ck_assert_str_eq(failure.record.address, cases[i].address);
+        ck_assert_str_eq(failure.line, "UNAVAILABLE after 0 ns: no connection to " A " (attempt 1 failed)");
+    }
 }
 END_TEST
 
@@ -306,7 +328,7 @@ static Suite *failure_suite(void)
     tcase_add_test(tcase, more_than_one_phase_is_broken_down);
     tcase_add_test(tcase, a_servers_status_is_quoted_with_its_address);
     tcase_add_test(tcase, texts_that_are_too_long_are_cut);
-    tcase_add_test(tcase, an_errno_reads_as_part_of_a_sentence);
+    tcase_add_test(tcase, what_failed_with_the_attempt_is_in_the_record_and_where_the_call_was_in_the_line);
     tcase_add_test(tcase, the_method_is_named_and_cut_when_it_is_long);
     tcase_add_test(tcase, a_servers_text_does_not_leave_its_line);
     suite_add_tcase(suite, tcase);

@@ -193,6 +193,48 @@ START_TEST(one_that_does_not_greet_is_followed_by_the_next)
 }
 END_TEST
 
+static void expect_record(const struct life_call *call, enum lull_phase phase, const char *address,
+                          int sys_errno)
+{
+    ck_assert_int_eq(call->code, LULL_CODE_UNAVAILABLE);
+    ck_assert_int_eq(call->reason, LULL_REASON_CONNECT);
+    ck_assert_int_eq(call->phase, phase);
+    ck_assert_str_eq(call->address, address);
+    ck_assert_int_eq(call->sys_errno, sys_errno);
+}
+
+START_TEST(the_record_is_of_the_address_that_got_furthest)
+{
+    struct life_call call;
+    /* No way out, refused, refused: the first that was refused. */
+    begin("ipv4:10.9.9.9,10.0.0.2,10.0.0.3");
+    for (size_t i = 0; i < 3; i++) {
+        town_refuse(&town, i);
+        town.hosts[i]->connect_after_ns = MS(10);
+    }
+    life_call(life, &call, LULL_NEVER, false);
+    at(20);
+    expect_record(&call, LULL_PHASE_CONNECTING, "10.0.0.2:80", ECONNREFUSED);
+    town_expect_line(&call, "10.9.9.9:80: no route to host; 10.0.0.2:80: connection refused");
+    /* In the next pass the second one connects and hangs up, the others as before. */
+    town.hosts[1]->refuse_errno = 0;
+    life->peer.sends_settings = false;
+    life_call(life, &call, LULL_NEVER, true);
+    at(1015);
+    ck_assert(peer_hang_up(&life->peer));
+    at(1030);
+    lull_call_cancel(call.handle);
+    sim_settle(&life->sim);
+    ck_assert_int_eq(call.phase, LULL_PHASE_BACKOFF); /* the call's own */
+    ck_assert_int_eq(call.reason, LULL_REASON_CANCELLED);
+    life_call(life, &call, LULL_NEVER, false);
+    sim_settle(&life->sim);
+    expect_record(&call, LULL_PHASE_SETTINGS, "10.0.0.2:80", 0);
+    town_expect_line(&call, "10.0.0.3:80: connection refused");
+    town_end(&town);
+}
+END_TEST
+
 START_TEST(a_deadline_in_the_middle_of_a_pass_tells_what_failed_so_far)
 {
     struct life_call call;
@@ -298,6 +340,7 @@ static Suite *subchannel_dial_suite(void)
     tcase_add_test(tcase, addresses_that_all_hang_have_20_seconds_each);
     tcase_add_test(tcase, no_address_is_dialled_twice_within_800_ms);
     tcase_add_test(tcase, one_that_does_not_greet_is_followed_by_the_next);
+    tcase_add_test(tcase, the_record_is_of_the_address_that_got_furthest);
     tcase_add_test(tcase, a_deadline_in_the_middle_of_a_pass_tells_what_failed_so_far);
     tcase_add_test(tcase, falling_idle_in_the_middle_of_a_pass_closes_every_dial);
     tcase_add_test(tcase, closing_in_the_middle_of_a_pass_closes_every_dial);

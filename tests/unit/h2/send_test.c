@@ -277,7 +277,7 @@ START_TEST(answer_that_is_there_counts_when_the_write_fails)
     ck_assert_int_eq(calls[1].end.kind, H2_END_NOT_SENT);
     ck_assert_int_eq(told.end.kind, H2_LOST_ERRNO);
     ck_assert_int_eq(told.end.sys_errno, EPIPE);
-    ck_assert_str_eq(told.end.text, "write failed: Broken pipe (errno 32)");
+    ck_assert_str_eq(told.end.text, "write failed: broken pipe (errno 32)");
     world_end();
 }
 END_TEST

@@ -139,11 +139,11 @@ START_TEST(a_failure_has_one_readable_line)
     ck_assert_int_eq(endpoint_fail(&c.base, "read", ECONNRESET), IO_FAIL);
     ck_assert_int_eq(c.base.sys_errno, ECONNRESET);
     endpoint_error_text(&c.base, text, sizeof(text));
-    ck_assert_int_eq(strncmp(text, "read 10.0.0.1:80: Connection reset by peer (errno ", 49), 0);
+    ck_assert_int_eq(strncmp(text, "read 10.0.0.1:80: connection reset by peer (errno ", 49), 0);
     endpoint_error_text(&c.base, tiny, sizeof(tiny));
     ck_assert_uint_lt(strlen(tiny), sizeof(tiny));
     io_error_text("connect", &c.base.peer, EHOSTUNREACH, text, sizeof(text));
-    ck_assert_int_eq(strncmp(text, "connect 10.0.0.1:80: No route to host", 37), 0);
+    ck_assert_int_eq(strncmp(text, "connect 10.0.0.1:80: no route to host", 37), 0);
 }
 END_TEST
 

@@ -412,7 +412,7 @@ START_TEST(a_reset_below_is_told_with_its_errno)
     endpoint_pipe_break(a, 104);
     ck_assert_int_eq(endpoint_read(client, few, 3, &got), IO_FAIL);
     ck_assert_int_eq(client->sys_errno, 104);
-    ck_assert_str_eq(failure(client), "read 10.0.0.2:80: Connection reset by peer (errno 104)");
+    ck_assert_str_eq(failure(client), "read 10.0.0.2:80: connection reset by peer (errno 104)");
     end_tls();
     drop_credentials();
 }

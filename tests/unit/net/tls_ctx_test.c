@@ -149,12 +149,12 @@ START_TEST(files_that_cannot_be_read_are_named)
 {
     begin();
     options.ca_file = "/nonexistent/ca.pem";
-    expect(LULL_RC_SYSTEM, "ca_file /nonexistent/ca.pem: No such file or directory (errno 2)");
+    expect(LULL_RC_SYSTEM, "ca_file /nonexistent/ca.pem: no such file or directory (errno 2)");
     options.ca_file = "/";
-    expect(LULL_RC_SYSTEM, "ca_file /: Is a directory (errno 21)");
+    expect(LULL_RC_SYSTEM, "ca_file /: is a directory (errno 21)");
     options.ca_file = NULL;
     options.key_log_file = "/nonexistent/keys";
-    expect(LULL_RC_SYSTEM, "key_log_file /nonexistent/keys: No such file or directory (errno 2)");
+    expect(LULL_RC_SYSTEM, "key_log_file /nonexistent/keys: no such file or directory (errno 2)");
     end();
 }
 END_TEST
