@@ -33,10 +33,10 @@ END {
             name = substr(text, 1, RLENGTH - 1)
             sub(/^.*[^A-Za-z0-9_]/, "", name)
         }
-        if (text !~ /(^|[^A-Za-z0-9_])lull_recycler_release_unguarded([^A-Za-z0-9_]|$)/)
+        if (text !~ /(^|[^A-Za-z0-9_])(lull_)?recycler_release_unguarded([^A-Za-z0-9_]|$)/)
             continue
-        # Where it is defined.
-        if (file == "src/base/recycler.c" && text ~ /^void /)
+        # Where they are defined.
+        if (file ~ /^src\/base\/recycler(_parts\.h|\.c)$/ && text ~ /^(static inline )?void /)
             continue
         reason = comment_above(number - 1)
         if (reason !~ /^unguarded: /) {

@@ -3,7 +3,7 @@
 #
 # check-unguarded.sh [ROOT]: each unguarded release says why its object has one owner, and the list of them is doc/UNGUARDED.txt.
 #
-# Right above the statement that names lull_recycler_release_unguarded stands a comment
+# Right above the statement that names lull_recycler_release_unguarded, or its inline form without lull_, stands a comment
 #
 #     /* unguarded: REASON */
 #
@@ -31,7 +31,7 @@ if ! test -s "$work/files"; then
 fi
 status=0
 while IFS= read -r file; do
-    grep -q lull_recycler_release_unguarded "$file" || continue
+    grep -q recycler_release_unguarded "$file" || continue
     awk -f "$here/strip-c.awk" "$file" >"$work/code"
     awk -v file="$file" -v code="$work/code" -f "$here/check-unguarded.awk" "$file" || status=1
 done <"$work/files" >"$work/said"

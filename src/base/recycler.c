@@ -42,11 +42,6 @@ static struct recycled *next_of(struct recycled *recycled)
     return (struct recycled *)atomic_load_explicit(&recycled->link, memory_order_relaxed);
 }
 
-static void set_next(struct recycled *recycled, struct recycled *next)
-{
-    atomic_store_explicit(&recycled->link, (uintptr_t)next, memory_order_relaxed);
-}
-
 int lull_recycler_new(const struct lull_recycler_options *options, struct lull_recycler **out)
 {
     struct lull_recycler *recycler;
@@ -66,6 +61,7 @@ int lull_recycler_new(const struct lull_recycler_options *options, struct lull_r
     recycler->counters = options->counters;
     if (IS_POOLING) {
         recycler->keep = options->keep == 0 ? KEEP_DEFAULT : options->keep;
+        recycler->room = recycler->keep;
     }
     atomic_init(&recycler->foreign, IS_POOLING ? LINK_END : LIST_CLOSED);
     atomic_init(&recycler->left, 1);
@@ -101,24 +97,13 @@ void recycler_leave(struct lull_recycler *recycler, uint64_t count)
     }
 }
 
-static inline void keep_or_drop(struct lull_recycler *recycler, struct recycled *recycled)
+void recycler_drop(struct lull_recycler *recycler, struct recycled *recycled)
 {
-    if (recycler->kept < recycler->keep) {
-        set_next(recycled, recycler->local);
-        recycler->local = recycled;
-        recycler->kept++;
-        return;
-    }
     recycler->dropped++;
     free_memory(recycler, recycled);
     if (atomic_load_explicit(&recycler->foreign, memory_order_relaxed) == LIST_CLOSED) {
         recycler_leave(recycler, 1);
     }
-}
-
-void recycler_keep_or_drop(struct lull_recycler *recycler, struct recycled *recycled)
-{
-    keep_or_drop(recycler, recycled);
 }
 
 /* Takes what other threads put on the list. Acquire: what they did to the objects comes before. */
@@ -130,21 +115,13 @@ static void collect_list(struct lull_recycler *recycler)
         return;
     }
     recycled = (struct recycled *)atomic_exchange_explicit(&recycler->foreign, LINK_END,
-                                                       memory_order_acquire);
+                                                           memory_order_acquire);
     while (recycled != NULL) {
         struct recycled *next = next_of(recycled);
         recycler->releases_foreign++;
-        keep_or_drop(recycler, recycled);
+        recycler_keep_or_drop(recycler, recycled);
         recycled = next;
     }
-}
-
-static struct recycled *pop_local(struct lull_recycler *recycler)
-{
-    struct recycled *recycled = recycler->local;
-    recycler->local = next_of(recycled);
-    recycler->kept--;
-    return recycled;
 }
 
 static struct recycled *allocate(struct lull_recycler *recycler)
@@ -169,14 +146,14 @@ static struct recycled *allocate(struct lull_recycler *recycler)
 }
 
 /* The owner's stack is empty. */
-static struct recycled *claim_elsewhere(struct lull_recycler *recycler)
+static struct recycled *find_elsewhere(struct lull_recycler *recycler)
 {
     LULL_INVARIANT(!recycler->is_freed, "claimed from a recycler that was freed");
     if (recycler->ports != NULL) {
         recycler_collect_ports(recycler);
         if (recycler->local != NULL) {
             recycler->claims_port++;
-            return pop_local(recycler);
+            return recycler_pop(recycler);
         }
     }
     collect_list(recycler);
@@ -184,50 +161,32 @@ static struct recycled *claim_elsewhere(struct lull_recycler *recycler)
         return allocate(recycler);
     }
     recycler->claims_foreign++;
-    return pop_local(recycler);
+    return recycler_pop(recycler);
+}
+
+void *recycler_claim_elsewhere(struct lull_recycler *recycler)
+{
+    struct recycled *recycled = find_elsewhere(recycler);
+    return recycled == NULL ? NULL : recycler_hand_out(recycler, recycled);
 }
 
 void *lull_recycler_claim(struct lull_recycler *recycler)
 {
-    struct recycled *recycled;
-    asserting_owner(recycler, NULL, "claimed on a thread that is not the owner's");
-    if (recycler->local != NULL) {
-        recycler->claims_local++;
-        recycled = pop_local(recycler);
-    } else {
-        recycled = claim_elsewhere(recycler);
-        if (recycled == NULL) {
-            return NULL;
-        }
-    }
-    /* Only we know the object: a plain store is enough. */
-    atomic_store_explicit(&recycled->link, LINK_CLAIMED, memory_order_relaxed);
-    if (recycler->counters != NULL) {
-        recycler->counters->pool_claims++;
-    }
-    UNPOISON(recycled_object(recycled), recycler->object_bytes);
-    asserting_claimed(recycler, recycled_object(recycled));
-    return recycled_object(recycled);
-}
-
-static inline void release_here(struct lull_recycler *recycler, void *object, const bool is_guarded)
-{
-    if (object != NULL) {
-        asserting_owner(recycler, object, "released on a thread that is not the owner's");
-        struct recycled *recycled = recycler_take_back(recycler, object, is_guarded);
-        recycler->releases++;
-        keep_or_drop(recycler, recycled);
-    }
+    return recycler_claim(recycler);
 }
 
 void lull_recycler_release(struct lull_recycler *recycler, void *object)
 {
-    release_here(recycler, object, true);
+    if (object != NULL) {
+        recycler_release_here(recycler, object, true);
+    }
 }
 
 void lull_recycler_release_unguarded(struct lull_recycler *recycler, void *object)
 {
-    release_here(recycler, object, false);
+    if (object != NULL) {
+        recycler_release_here(recycler, object, false);
+    }
 }
 
 void recycler_push_foreign(struct lull_recycler *recycler, struct recycled *recycled)
@@ -256,7 +215,7 @@ static void drop_local(struct lull_recycler *recycler)
 {
     while (recycler->local != NULL) {
         recycler->dropped++;
-        free_memory(recycler, pop_local(recycler));
+        free_memory(recycler, recycler_pop(recycler));
     }
 }
 
@@ -311,6 +270,7 @@ void lull_recycler_free(struct lull_recycler *recycler)
     asserting_owner(recycler, NULL, "freed on a thread that is not the owner's");
     drop_local(recycler);
     recycler->keep = 0;
+    recycler->room = 0;
     recycler->is_freed = true;
     recycler_collect_ports(recycler);
     if (IS_POOLING) {
@@ -341,7 +301,7 @@ void lull_recycler_stats(const struct lull_recycler *recycler, struct lull_recyc
         .releases_foreign = claimed - recycler->releases - recycler->releases_port - out_now,
         .dropped = recycler->dropped,
         .in_use = out_now,
-        .kept = recycler->kept,
+        .kept = recycler->keep - recycler->room,
         .claims_port = recycler->claims_port,
         .releases_port = recycler->releases_port,
         .ports_full = recycler_ports_full(recycler),

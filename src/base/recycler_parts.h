@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a recycler is made of, for recycler.c, recycler_port.c and classes.c and nobody else.
+ * What a recycler is made of, for recycler.c, recycler_port.c and size_classes.c and nobody else.
  *
- * Decides: the header of two words before each object, and the one test of a release. The header is
+ * Decides: the header of two words before each object, the one test of a release, and the ways that are always taken: a claim from
+ * the owner's stack, a release to it. They are inline, since a call costs more than they do; all else is in recycler.c. The header is
  * the recycler, and a link that is the object's state as well: CLAIMED while it is out, else the
  * next idle object (0 for the last). So a guarded release is one exchange of the link, which exactly
  * one of two racing releases sees CLAIMED; the other traps. A claim, and an unguarded release, load
@@ -18,6 +19,7 @@
 #include <stdint.h>
 
 #include "lull/recycler.h"
+#include "lull/trace.h"
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -70,7 +72,7 @@ struct lull_recycler {
 
     /* The owner's. */
     struct recycled *local;
-    uint32_t kept;
+    uint32_t room; /* how many more are kept: keep - room are in `local` */
     uint32_t keep;
     bool is_freed;
     struct lull_recycler_port *ports; /* that this side has not left */
@@ -111,8 +113,11 @@ void recycler_free_object(struct lull_recycler *recycler, struct recycled *recyc
 /* `count` of those that `left` counts are gone; the last one frees the recycler. */
 void recycler_leave(struct lull_recycler *recycler, uint64_t count);
 
-/* An object is idle and the owner's: keep it or let it go. The recycler may be gone afterwards. */
-void recycler_keep_or_drop(struct lull_recycler *recycler, struct recycled *recycled);
+/* An object is idle and the owner's, and enough are kept: let it go. The recycler may be gone afterwards. */
+void recycler_drop(struct lull_recycler *recycler, struct recycled *recycled);
+
+/* lull_recycler_claim when the owner's stack is empty. */
+void *recycler_claim_elsewhere(struct lull_recycler *recycler);
 
 /* An object that was taken back goes to the shared list, from any thread. */
 void recycler_push_foreign(struct lull_recycler *recycler, struct recycled *recycled);
@@ -157,6 +162,68 @@ static inline struct recycled *recycler_take_back(struct lull_recycler *recycler
     asserting_released(recycler, object);
     POISON(object, recycler->object_bytes);
     return recycled;
+}
+
+/* An object is idle and the owner's: keep it or let it go. The recycler may be gone afterwards. */
+static inline void recycler_keep_or_drop(struct lull_recycler *recycler, struct recycled *recycled)
+{
+    if (recycler->room == 0) {
+        recycler_drop(recycler, recycled);
+        return;
+    }
+    recycler->room--;
+    atomic_store_explicit(&recycled->link, (uintptr_t)recycler->local, memory_order_relaxed);
+    recycler->local = recycled;
+}
+
+/* The first of the owner's stack, which is not empty. */
+static inline struct recycled *recycler_pop(struct lull_recycler *recycler)
+{
+    struct recycled *recycled = recycler->local;
+    recycler->local =
+        (struct recycled *)atomic_load_explicit(&recycled->link, memory_order_relaxed);
+    recycler->room++;
+    return recycled;
+}
+
+/* An object that nobody else knows goes to who claims it: a plain store is enough. */
+static inline void *recycler_hand_out(struct lull_recycler *recycler, struct recycled *recycled)
+{
+    atomic_store_explicit(&recycled->link, LINK_CLAIMED, memory_order_relaxed);
+    if (recycler->counters != NULL) {
+        recycler->counters->pool_claims++;
+    }
+    UNPOISON(recycled_object(recycled), recycler->object_bytes);
+    asserting_claimed(recycler, recycled_object(recycled));
+    return recycled_object(recycled);
+}
+
+/* lull_recycler_claim, inline. */
+static inline void *recycler_claim(struct lull_recycler *recycler)
+{
+    asserting_owner(recycler, NULL, "claimed on a thread that is not the owner's");
+    if (recycler->local == NULL) {
+        return recycler_claim_elsewhere(recycler);
+    }
+    recycler->claims_local++;
+    return recycler_hand_out(recycler, recycler_pop(recycler));
+}
+
+/* The two releases on the owner's side, inline; `object` is not NULL. */
+static inline void recycler_release_here(struct lull_recycler *recycler, void *object,
+                                         const bool is_guarded)
+{
+    struct recycled *recycled;
+    asserting_owner(recycler, object, "released on a thread that is not the owner's");
+    recycled = recycler_take_back(recycler, object, is_guarded);
+    recycler->releases++;
+    recycler_keep_or_drop(recycler, recycled);
+}
+
+/* lull_recycler_release_unguarded, inline; `object` is not NULL. */
+static inline void recycler_release_unguarded(struct lull_recycler *recycler, void *object)
+{
+    recycler_release_here(recycler, object, false);
 }
 
 #endif

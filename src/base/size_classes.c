@@ -101,8 +101,7 @@ static void *resize_large(struct size_classes *classes, struct recycled *recycle
     if (size > SIZE_MAX - sizeof(*recycled)) {
         return NULL;
     }
-    resized =
-        count(classes, mem_resize(classes->allocator, recycled, sizeof(*recycled) + size));
+    resized = count(classes, mem_resize(classes->allocator, recycled, sizeof(*recycled) + size));
     return resized == NULL ? NULL : recycled_object(resized);
 }
 
@@ -132,7 +131,7 @@ void *size_classes_alloc(struct size_classes *classes, size_t size)
     if (recycler == NULL && (recycler = make(classes, number)) == NULL) {
         return NULL;
     }
-    return lull_recycler_claim(recycler);
+    return recycler_claim(recycler);
 }
 
 void *size_classes_zeroed(struct size_classes *classes, size_t size)
@@ -190,5 +189,5 @@ void size_classes_release(struct size_classes *classes, void *memory)
         return;
     }
     /* unguarded: a block belongs to one nghttp2 session, which is used by the thread in context alone and frees it once. */
-    lull_recycler_release_unguarded(recycled->recycler, memory);
+    recycler_release_unguarded(recycled->recycler, memory);
 }

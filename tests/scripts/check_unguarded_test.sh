@@ -59,6 +59,16 @@ catches "two with one reason" "src/h2/a.c:6: an unguarded release needs" check
 site "$good"
 passes "in order again" check
 
+put src/base/recycler_parts.h <<'C'
+static inline void recycler_release_unguarded(struct lull_recycler *recycler, void *object)
+{
+}
+C
+passes "the definition of the inline form is no site" check
+echo 'void give(void) { recycler_release_unguarded(store, node); }' | put src/base/b.c
+catches "the inline form" "src/base/b.c:1: an unguarded release needs" check
+drop src/base/b.c src/base/recycler_parts.h
+
 echo 'void (*give)(struct lull_recycler *, void *) = lull_recycler_release_unguarded;' | put src/h2/b.c
 catches "taken as a pointer" "src/h2/b.c:1: an unguarded release needs" check
 drop src/h2/b.c
