@@ -60,7 +60,10 @@ static inline void lull_sync_result_init(struct lull_sync_result *result)
 LULL_API void lull_sync_result_fini(struct lull_sync_result *result);
 
 /**
- * Makes a unary call and waits for its end. Its deadline bounds the wait; without one (LULL_NEVER) it waits as long as it takes.
+ * Makes a unary call and waits for its end. Its deadline bounds the wait; without one (LULL_NEVER) it waits as long as it takes. The
+ * deadline is kept by whoever drives. If that is another thread and it does not (it is inside a callback that does not return, or it is a
+ * host's and elsewhere), the caller is back 100 ms behind the deadline by itself: DEADLINE_EXCEEDED, and `failure->line` says that nobody
+ * drove. Callbacks that this thread runs meanwhile, when it drives, take their own time.
  * @param channel [borrow]
  * @param options [borrow]
  * @param request [borrow] the request message, unframed

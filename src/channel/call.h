@@ -57,6 +57,7 @@ struct lull_call {
     struct lull_task dead;
     atomic_uint commands;
     atomic_uint refs; /* any thread */
+    atomic_bool is_taken; /* of a call that blocks: its end is written down, or will not be */
     enum call_stage stage;
     uint64_t id;
     struct call_arena *arena;

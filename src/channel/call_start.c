@@ -153,6 +153,7 @@ void call_set_up(struct lull_call *call, struct lull_channel *channel, struct ca
     call_set_up_tasks(call);
     atomic_init(&call->commands, 0);
     atomic_init(&call->refs, 1);
+    atomic_init(&call->is_taken, false);
     call->stage = CALL_NEW;
     call_outside_init(&call->outside);
     call_send_init(&call->sending);

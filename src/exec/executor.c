@@ -48,6 +48,7 @@ int lull_executor_new(const struct lull_executor_options *options, struct lull_e
     atomic_init(&executor->loop_state, EXECUTOR_LOOP_AWAKE);
     atomic_init(&executor->takers, 0);
     wait_cell_init(&executor->turn_free);
+    wait_cell_init(&executor->roles_lock);
     inbox_init(&executor->inbox);
     task_queue_init(&executor->ready);
     task_queue_init(&executor->tasks);
@@ -78,6 +79,7 @@ void lull_executor_free(struct lull_executor *executor)
     timerq_fini(&executor->timers);
     size_classes_fini(&executor->classes);
     wait_cell_fini(&executor->turn_free);
+    wait_cell_fini(&executor->roles_lock);
     mem_release(executor->allocator, executor->read_buffer);
     mem_release(executor->allocator, executor->write_buffer);
     mem_release(executor->allocator, executor->record_buffer);
@@ -209,18 +211,28 @@ void executor_end_visit(struct lull_executor *executor)
     executor_yield(executor);
 }
 
-void executor_take(struct lull_executor *executor)
+bool executor_take_within(struct lull_executor *executor, int64_t patience_ns)
 {
-    if (!executor_claim(executor)) {
+    bool is_mine = executor_claim(executor);
+    if (!is_mine) {
+        bool is_patient = true;
         (void)atomic_fetch_add_explicit(&executor->takers, 1, memory_order_seq_cst);
         uint32_t seen = wait_cell_read(&executor->turn_free);
-        while (!executor_claim(executor)) {
-            (void)wait_cell_wait(&executor->turn_free, seen, LULL_NEVER);
+        while (!(is_mine = executor_claim(executor)) && is_patient) {
+            is_patient = wait_cell_wait(&executor->turn_free, seen, patience_ns);
             seen = wait_cell_read(&executor->turn_free);
         }
         (void)atomic_fetch_sub_explicit(&executor->takers, 1, memory_order_relaxed);
     }
-    begin_visit(executor);
+    if (is_mine) {
+        begin_visit(executor);
+    }
+    return is_mine;
+}
+
+void executor_take(struct lull_executor *executor)
+{
+    (void)executor_take_within(executor, LULL_NEVER);
 }
 
 bool executor_take_between_turns(struct lull_executor *executor)

@@ -131,10 +131,12 @@ void executor_end_visit(struct lull_executor *executor);
 /*
  * Waits until nobody else is in context and becomes the one who is; ends as a visit does, or with executor_turn_taken: a turn at
  * the clock's now, which gives the context back. Not in context; of a loop that says when it sleeps. Of another loop
- * executor_take_open returns false. executor_take_between_turns waits for visitors and for a quiet turn, which call nobody back, but returns false when another
+ * executor_take_open returns false; executor_take_within does when nobody gave the context back for so long.
+ * executor_take_between_turns waits for visitors and for a quiet turn, which call nobody back, but returns false when another
  * thread is in a turn.
  */
 void executor_take(struct lull_executor *executor);
+bool executor_take_within(struct lull_executor *executor, int64_t patience_ns);
 bool executor_take_open(struct lull_executor *executor);
 bool executor_take_between_turns(struct lull_executor *executor);
 void executor_turn_taken(struct lull_executor *executor);

@@ -60,9 +60,6 @@ struct lull_executor {
     struct list_node refusal_watches; /* who is told of that */
     bool is_loop_silent; /* it never says when it sleeps: take it for asleep between turns */
 
-    bool has_poller;          /* roles.c: a thread polls the loop, or is about to */
-    struct list_node waiters; /* roles.c */
-
     unsigned channels; /* made and not freed */
     struct lull_clock *clock;
     struct lull_fake_clock *driven_by; /* [nullable] */
@@ -81,6 +78,9 @@ struct lull_executor {
     _Atomic(int) loop_state;     /* enum executor_loop_state */
     _Atomic(bool) is_soon_asked; /* the loop was asked for a turn that has not come yet */
     _Atomic(uint32_t) takers;    /* threads that wait for the turn */
+    struct wait_cell roles_lock; /* roles.c: of the next two */
+    bool has_poller;             /* a thread polls the loop, or is about to */
+    struct list_node waiters;
     struct wait_cell turn_free;  /* counts up when it is given back while somebody waits */
     char end[EXECUTOR_LINE_BYTES];
 };

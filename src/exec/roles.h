@@ -4,10 +4,11 @@
  *
  * Decides: which one of several threads sleeps in the poll of a loop, and to whom it hands over when it leaves: to one, so that no
  * thread is woken for nothing. Called by loop/ and sync/, for loops that may be visited. Must not know what the waiters wait for.
- * In context, unless it says otherwise.
+ * Any thread; in context where it says so.
  *
  * The poller gives up the turn while it sleeps, so others come into the context meanwhile. A thread that finds somebody polling
- * enlists and sleeps on its own cell.
+ * enlists and sleeps on its own cell. A lock of its own keeps all of this, not the context: who waits may give up while the poller is
+ * inside a callback that does not return.
  */
 #ifndef EXEC_ROLES_H
 #define EXEC_ROLES_H
@@ -30,7 +31,7 @@ struct role_waiter {
     bool is_driver; /* it wants to poll for longer than one answer takes: it comes first */
 };
 
-/* Any thread, both. Nobody has it in a list any more. */
+/* Nobody has it in a list, or not any more. */
 void role_waiter_init(struct role_waiter *waiter, bool is_driver);
 void role_waiter_fini(struct role_waiter *waiter);
 
@@ -38,21 +39,24 @@ void role_waiter_fini(struct role_waiter *waiter);
 bool roles_take(struct lull_executor *executor);
 
 /* Somebody polls. */
-bool roles_are_taken(const struct lull_executor *executor);
+bool roles_are_taken(struct lull_executor *executor);
 
-/* Enlists one that waits. */
+/* Enlists one that waits. If nobody polls, this one does from now on, and its cell says so. */
 void roles_enlist(struct lull_executor *executor, struct role_waiter *waiter);
 
-/* What it waited for has happened: it is enlisted no more and wakes, unless it is this thread itself. */
+/* What it waited for has happened: it is enlisted no more and wakes, unless it is this thread itself. In context. */
 void roles_tell(struct lull_executor *executor, struct role_waiter *waiter, uint32_t bits, bool is_self);
 
-/* Takes one off the list that gives up. If it was to poll, it has left the role with that. */
+/* Takes one off the list that gives up. If it was to poll, it has left the role with that. In context. */
 void roles_give_up(struct lull_executor *executor, struct role_waiter *waiter);
 
-/* The poller leaves: one waiter polls from now on, if there is any. */
+/* Takes one off the list: nobody tells it anything from now on. False: it has been told already, and has what it was told. */
+bool roles_withdraw(struct lull_executor *executor, struct role_waiter *waiter);
+
+/* The poller leaves: one waiter polls from now on, if there is any. In context. */
 void roles_leave(struct lull_executor *executor);
 
-/* Wakes the drivers that wait for the poll. */
+/* Wakes the drivers that wait for the poll. In context. */
 void roles_stop_drivers(struct lull_executor *executor);
 
 #endif

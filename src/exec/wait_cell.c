@@ -48,6 +48,25 @@ void wait_cell_bump(struct wait_cell *cell)
     wake_one(cell);
 }
 
+/* A cell that is a lock: 0 free, 1 held, 2 held and somebody sleeps on it. */
+void wait_cell_lock(struct wait_cell *cell)
+{
+    uint32_t is_free = 0;
+    if (atomic_compare_exchange_strong_explicit(&cell->word, &is_free, 1, memory_order_acquire, memory_order_relaxed)) {
+        return;
+    }
+    while (atomic_exchange_explicit(&cell->word, 2, memory_order_acquire) != 0) {
+        (void)wait_cell_wait(cell, 2, LULL_NEVER);
+    }
+}
+
+void wait_cell_unlock(struct wait_cell *cell)
+{
+    if (atomic_exchange_explicit(&cell->word, 0, memory_order_release) == 2) {
+        wake_one(cell);
+    }
+}
+
 bool wait_cell_wait(struct wait_cell *cell, uint32_t seen, int64_t timeout_ns)
 {
     struct two_words left = {0};
@@ -92,6 +111,16 @@ void wait_cell_bump(struct wait_cell *cell)
     (void)pthread_mutex_lock(&cell->mutex);
     (void)atomic_fetch_add_explicit(&cell->word, 1, memory_order_seq_cst);
     (void)pthread_cond_signal(&cell->changed);
+    (void)pthread_mutex_unlock(&cell->mutex);
+}
+
+void wait_cell_lock(struct wait_cell *cell)
+{
+    (void)pthread_mutex_lock(&cell->mutex);
+}
+
+void wait_cell_unlock(struct wait_cell *cell)
+{
     (void)pthread_mutex_unlock(&cell->mutex);
 }
 

@@ -3,7 +3,7 @@
  * One word that threads sleep on until it changes.
  *
  * Decides: how a thread of the caller's waits and is woken: by a futex on Linux, elsewhere by a mutex and a condition. Called by the
- * executor (waiting for the turn) and by sync/ (waiting for a call). Must not know what the word means.
+ * executor (waiting for the turn), by its roles (their lock) and by sync/ (waiting for a call). Must not know what the word means.
  */
 #ifndef EXEC_WAIT_CELL_H
 #define EXEC_WAIT_CELL_H
@@ -48,5 +48,9 @@ void wait_cell_bump(struct wait_cell *cell);
  * @return false when the time is over. Any thread.
  */
 bool wait_cell_wait(struct wait_cell *cell, uint32_t seen, int64_t timeout_ns);
+
+/* A cell that is used as a lock and as nothing else. For a few instructions: whoever holds it calls nobody. Any thread. */
+void wait_cell_lock(struct wait_cell *cell);
+void wait_cell_unlock(struct wait_cell *cell);
 
 #endif

@@ -7,39 +7,93 @@
  */
 #include "lull/sync.h"
 
+#include <string.h>
+
 #include "base/rc.h"
+#include "channel/call.h"
+#include "channel/failure.h"
+#include "exec/executor.h"
 #include "sync/sync_result.h"
 #include "sync/sync_wait.h"
-
-/* Turns without a poll that end a call after a cancel, at most. */
-#define LAST_TURNS 8
 
 /* On the caller's stack. */
 struct unary {
     struct sync_wait wait;
     struct lull_sync_result *result;
-    bool is_done;
 };
+
+/* The caller may be gone: of the two, only who comes first touches what is the caller's. */
+static bool is_first(struct lull_call *call)
+{
+    return !atomic_exchange_explicit(&call->is_taken, true, memory_order_acq_rel);
+}
 
 static void on_done(struct lull_call *call, const struct lull_unary_result *result, void *ctx)
 {
     struct unary *unary = ctx;
-    (void)call;
-    sync_result_keep(unary->result, &result->status, &result->headers, &result->trailers,
-                     result->message);
-    unary->is_done = true;
-    sync_wait_tell(&unary->wait);
+    if (is_first(call)) {
+        sync_result_keep(unary->result, &result->status, &result->headers, &result->trailers,
+                         result->message);
+        sync_wait_tell(&unary->wait);
+    }
 }
 
 /* The loop cannot be run: the call is ended without it. */
-static int give_up(struct unary *unary, struct lull_call *call, struct lull_error *error)
+static int end_without_loop(struct unary *unary, struct lull_call *call, struct lull_error *error)
 {
     lull_call_cancel(call);
-    for (int i = 0; i < LAST_TURNS && !unary->is_done; i++) {
+    while (!sync_wait_is_told(&unary->wait)) {
         sync_wait_turn(&unary->wait);
     }
     lull_sync_result_fini(unary->result);
     return rc_fail(error, LULL_RC_SYSTEM, "the loop could not be opened or polled");
+}
+
+/* Nobody drove at the deadline: the call's own end will come when somebody does, and touches nothing of ours. */
+static void end_late(struct unary *unary, const struct lull_call *call, const char *method)
+{
+    static const int64_t unknown[LULL_PHASE_COUNT];
+    static const struct lull_metadata none;
+    struct failure failure;
+    const struct call_timeouts *timeouts = &call->timeouts;
+    const struct failure_facts facts = {
+        .code = LULL_CODE_DEADLINE_EXCEEDED,
+        .reason = LULL_REASON_DEADLINE,
+        .method = method,
+        .what = "nobody drove the loop behind the deadline: its thread is in a callback, or elsewhere",
+        .http2_error = -1,
+        .elapsed_ns = lull_instant_diff(lull_executor_now(unary->wait.executor), timeouts->created_at),
+        .phase_ns = unknown,
+        .next_attempt_after_ns = LULL_NEVER,
+    };
+    failure_write(&failure, &facts);
+    const struct lull_status status = {.code = facts.code,
+                                       .message = failure.message,
+                                       .message_len = strlen(failure.message),
+                                       .failure = &failure.record};
+    sync_result_keep(unary->result, &status, &none, &none, lull_slice_static(NULL, 0));
+}
+
+/* Fixed when the call was made, so any thread may look. */
+static struct lull_instant patient_until(const struct lull_call *call)
+{
+    return lull_instant_add(call->timeouts.deadline.deadline_at, SYNC_WAIT_GRACE_NS);
+}
+
+static int await(struct unary *unary, struct lull_call *call, const char *method, struct lull_error *error)
+{
+    const enum sync_wait_end end = sync_wait_run(&unary->wait, patient_until(call));
+    if (end == SYNC_WAIT_NO_LOOP) {
+        return end_without_loop(unary, call, error);
+    }
+    if (end == SYNC_WAIT_LATE && is_first(call)) {
+        sync_wait_give_up(&unary->wait);
+        end_late(unary, call, method);
+    } else if (end == SYNC_WAIT_LATE) {
+        /* Its end is just being written down. */
+        (void)sync_wait_run(&unary->wait, lull_at(LULL_NEVER));
+    }
+    return LULL_OK;
 }
 
 static int make(struct lull_channel *channel, const struct lull_call_options *options,
@@ -53,10 +107,7 @@ static int make(struct lull_channel *channel, const struct lull_call_options *op
         return rc;
     }
     sync_wait_go(&unary->wait);
-    rc = sync_wait_run(&unary->wait);
-    if (rc != LULL_OK) {
-        rc = give_up(unary, call, error);
-    }
+    rc = await(unary, call, options->method, error);
     lull_call_unref(call);
     return rc;
 }

@@ -146,12 +146,12 @@ void lull_sync_stream_cancel(struct lull_sync_stream *stream)
 static int wait_in(void **word, struct sync_wait *wait)
 {
     sync_wait_go(wait);
-    const int rc = sync_wait_run(wait);
-    if (rc != LULL_OK) {
-        (void)take_back(word, wait);
-        sync_wait_give_up(wait);
+    if (sync_wait_run(wait, lull_at(LULL_NEVER)) == SYNC_WAIT_TOLD) {
+        return LULL_OK;
     }
-    return rc;
+    (void)take_back(word, wait);
+    sync_wait_give_up(wait);
+    return LULL_RC_SYSTEM;
 }
 
 /* It need not wait after all. */
@@ -164,7 +164,7 @@ static void stay(void **word, struct sync_wait *wait, bool is_news)
         sync_wait_stay(wait);
     }
     if (is_told) {
-        (void)sync_wait_run(wait);
+        (void)sync_wait_run(wait, lull_at(LULL_NEVER));
     }
 }
 

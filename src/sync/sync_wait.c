@@ -17,6 +17,7 @@ int sync_wait_init(struct sync_wait *wait, struct lull_channel *channel, struct 
     wait->loop = loop;
     wait->thread = thread_id();
     wait->is_open = executor_may_be_visited(wait->executor);
+    wait->is_inside = false;
     wait->polls = false;
     if (lull_executor_in_context(wait->executor)) {
         return rc_fail(error, LULL_RC_IN_TURN, "a callback must not block");
@@ -45,39 +46,34 @@ void sync_wait_fini(struct sync_wait *wait)
 
 void sync_wait_ask(struct sync_wait *wait)
 {
-    if (wait->is_open) {
-        executor_take(wait->executor);
-    }
+    wait->is_inside = wait->is_open && executor_take_within(wait->executor, SYNC_WAIT_PATIENCE_NS);
 }
 
 void sync_wait_go(struct sync_wait *wait)
 {
     struct lull_executor *executor = wait->executor;
-    if (!wait->is_open) {
-        return;
-    }
-    if (!wait->polls) {
+    if (wait->is_inside && !wait->polls) {
         executor_quiet_turn_taken(executor);
-        wait->polls = roles_take(executor);
-        if (!wait->polls) {
-            roles_enlist(executor, &wait->waiter);
-        }
     }
-    lull_executor_leave(executor);
+    if (wait->is_open && !wait->polls) {
+        roles_enlist(executor, &wait->waiter);
+    }
+    sync_wait_stay(wait);
 }
 
 void sync_wait_stay(struct sync_wait *wait)
 {
-    if (wait->is_open) {
+    if (wait->is_inside) {
+        wait->is_inside = false;
         lull_executor_leave(wait->executor);
     }
 }
 
 void sync_wait_flush(struct sync_wait *wait)
 {
-    if (wait->is_open) {
+    if (wait->is_inside) {
         executor_quiet_turn_taken(wait->executor);
-        lull_executor_leave(wait->executor);
+        sync_wait_stay(wait);
     } else if (wait->polls) {
         (void)executor_quiet_turn(wait->executor);
     }
@@ -98,24 +94,41 @@ static void leave(struct sync_wait *wait)
     }
 }
 
-int sync_wait_run(struct sync_wait *wait)
+/* Sleeps on its word. False: its time is over. */
+static bool sleep_on(struct sync_wait *wait, uint32_t bits, struct lull_instant until)
 {
-    int err = 0;
+    int64_t left_ns = LULL_NEVER;
+    if (until.ns != LULL_NEVER) {
+        left_ns = lull_instant_diff(until, lull_executor_now(wait->executor));
+    }
+    (void)wait_cell_wait(&wait->waiter.cell, bits, left_ns);
+    return left_ns > 0;
+}
+
+enum sync_wait_end sync_wait_run(struct sync_wait *wait, struct lull_instant until)
+{
+    bool is_late = false;
     uint32_t bits;
-    while (((bits = told(wait)) & ROLE_DONE) == 0 && err == 0) {
+    while (((bits = told(wait)) & ROLE_DONE) == 0) {
         wait->polls = wait->polls || (bits & ROLE_POLLS) != 0;
         if (wait->polls) {
-            err = wait->loop->ops->run_once(wait->loop, lull_at(LULL_NEVER));
+            if (wait->loop->ops->run_once(wait->loop, lull_at(LULL_NEVER)) != 0 && !sync_wait_is_told(wait)) {
+                return SYNC_WAIT_NO_LOOP;
+            }
+        } else if (is_late) {
+            return SYNC_WAIT_LATE;
         } else {
-            (void)wait_cell_wait(&wait->waiter.cell, bits, LULL_NEVER);
+            is_late = !sleep_on(wait, bits, until);
         }
     }
     wait->polls = wait->polls || (bits & ROLE_POLLS) != 0;
-    if (err != 0 && (bits & ROLE_DONE) == 0) {
-        return LULL_RC_SYSTEM;
-    }
     leave(wait);
-    return LULL_OK;
+    return SYNC_WAIT_TOLD;
+}
+
+bool sync_wait_is_told(const struct sync_wait *wait)
+{
+    return (told(wait) & ROLE_DONE) != 0;
 }
 
 void sync_wait_tell(struct sync_wait *wait)
@@ -138,5 +151,8 @@ void sync_wait_turn(struct sync_wait *wait)
 
 void sync_wait_give_up(struct sync_wait *wait)
 {
+    if (wait->is_open && !wait->polls && !roles_withdraw(wait->executor, &wait->waiter)) {
+        wait->polls = (told(wait) & ROLE_POLLS) != 0;
+    }
     leave(wait);
 }

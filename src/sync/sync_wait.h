@@ -7,6 +7,9 @@
  *
  * On a loop of ours the caller takes the turn for a quiet one, so that what it asked for is on the wire before it sleeps, whoever
  * polls. A host's loop belongs to its thread: that thread runs rounds of it, others wait for it.
+ *
+ * Whoever drives tells a waiter that its time is over. A driver may be long in coming, inside a callback that does not return, or away
+ * from a host's loop; so the waiter has a time of its own, and nothing here waits for the context for longer than SYNC_WAIT_PATIENCE_NS.
  */
 #ifndef SYNC_SYNC_WAIT_H
 #define SYNC_SYNC_WAIT_H
@@ -20,13 +23,26 @@
 struct lull_error;
 struct lull_loop;
 
+/* How long a turn of somebody else's may take before what this thread asks for goes by the inbox. */
+#define SYNC_WAIT_PATIENCE_NS (10 * LULL_MS)
+
+/* How long behind its deadline a caller leaves it to whoever drives to say so. */
+#define SYNC_WAIT_GRACE_NS (100 * LULL_MS)
+
+enum sync_wait_end {
+    SYNC_WAIT_TOLD,
+    SYNC_WAIT_NO_LOOP, /* the loop could not be run, and it was not told */
+    SYNC_WAIT_LATE     /* its time is over, and it was not told yet */
+};
+
 /* On the caller's stack. */
 struct sync_wait {
     struct role_waiter waiter;
     struct lull_executor *executor;
     struct lull_loop *loop;
     uintptr_t thread;
-    bool is_open; /* a loop that may be visited */
+    bool is_open;   /* a loop that may be visited */
+    bool is_inside; /* it has the context, between `ask` and what follows */
     bool polls;
 };
 
@@ -43,14 +59,19 @@ void sync_wait_stay(struct sync_wait *wait);
 /* As sync_wait_stay, and what was asked for is on the wire. */
 void sync_wait_flush(struct sync_wait *wait);
 
-/* Waits for sync_wait_tell. LULL_OK, or LULL_RC_SYSTEM: the loop could not be run, and it was not told. */
-int sync_wait_run(struct sync_wait *wait);
+/* Waits for sync_wait_tell, or, unless it polls itself, until `until` by the channel's clock. */
+enum sync_wait_end sync_wait_run(struct sync_wait *wait, struct lull_instant until);
 
 /* It has happened; the waiter may be gone when this returns. In a turn. */
 void sync_wait_tell(struct sync_wait *wait);
 
-/* After LULL_RC_SYSTEM: a turn without a poll, which may tell; or a waiter that nobody will tell gives up. */
+/* It has been told. */
+bool sync_wait_is_told(const struct sync_wait *wait);
+
+/* After SYNC_WAIT_NO_LOOP: a turn without a poll, which may tell. */
 void sync_wait_turn(struct sync_wait *wait);
+
+/* After SYNC_WAIT_NO_LOOP or SYNC_WAIT_LATE: a waiter that nobody will tell gives up. */
 void sync_wait_give_up(struct sync_wait *wait);
 
 #endif

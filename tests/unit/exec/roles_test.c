@@ -115,6 +115,41 @@ START_TEST(who_gives_up_takes_no_role_with_him)
 }
 END_TEST
 
+START_TEST(who_enlists_when_nobody_polls_is_to_poll)
+{
+    begin();
+    roles_enlist(rig.executor, &first);
+    ck_assert_uint_eq(told(&first), ROLE_POLLS);
+    ck_assert(roles_are_taken(rig.executor));
+    roles_enlist(rig.executor, &second);
+    ck_assert_uint_eq(told(&second), 0);
+    roles_leave(rig.executor);
+    ck_assert_uint_eq(told(&second), ROLE_POLLS);
+    ck_assert_uint_eq(told(&first), ROLE_POLLS);
+    ck_assert_uint_eq(rig_counters(&rig).wakeups, 1);
+    roles_leave(rig.executor);
+    end();
+}
+END_TEST
+
+START_TEST(who_withdraws_hears_nothing_any_more_and_keeps_what_it_heard)
+{
+    begin();
+    ck_assert(roles_take(rig.executor));
+    roles_enlist(rig.executor, &first);
+    roles_enlist(rig.executor, &second);
+    ck_assert(roles_withdraw(rig.executor, &first));
+    roles_leave(rig.executor);
+    ck_assert_uint_eq(told(&first), 0);
+    ck_assert_uint_eq(told(&second), ROLE_POLLS);
+    ck_assert(!roles_withdraw(rig.executor, &second));
+    ck_assert(roles_are_taken(rig.executor)); /* by the second, still */
+    roles_leave(rig.executor);
+    ck_assert(!roles_are_taken(rig.executor));
+    end();
+}
+END_TEST
+
 static Suite *roles_suite(void)
 {
     Suite *suite = suite_create("exec/roles");
@@ -124,6 +159,8 @@ static Suite *roles_suite(void)
     tcase_add_test(cases, a_driver_comes_first_and_a_stop_is_for_drivers);
     tcase_add_test(cases, who_was_told_is_not_next);
     tcase_add_test(cases, who_gives_up_takes_no_role_with_him);
+    tcase_add_test(cases, who_enlists_when_nobody_polls_is_to_poll);
+    tcase_add_test(cases, who_withdraws_hears_nothing_any_more_and_keeps_what_it_heard);
     suite_add_tcase(suite, cases);
     return suite;
 }

@@ -81,6 +81,42 @@ START_TEST(two_threads_wake_each_other_a_thousand_times)
 }
 END_TEST
 
+#define LOCKERS   4
+#define LOCKED_TO 20000u
+
+struct locked {
+    struct wait_cell lock;
+    unsigned count; /* plain: the lock is what keeps it */
+};
+
+static void *count_up(void *arg)
+{
+    struct locked *locked = arg;
+    for (unsigned i = 0; i < LOCKED_TO; i++) {
+        wait_cell_lock(&locked->lock);
+        locked->count++;
+        wait_cell_unlock(&locked->lock);
+    }
+    return NULL;
+}
+
+START_TEST(a_lock_lets_one_thread_in_at_a_time)
+{
+    pthread_t threads[LOCKERS];
+    struct locked locked = {.count = 0};
+    wait_cell_init(&locked.lock);
+    for (int i = 0; i < LOCKERS; i++) {
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, count_up, &locked), 0);
+    }
+    for (int i = 0; i < LOCKERS; i++) {
+        ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+    }
+    ck_assert_uint_eq(locked.count, LOCKERS * LOCKED_TO);
+    ck_assert_uint_eq(wait_cell_read(&locked.lock), 0);
+    wait_cell_fini(&locked.lock);
+}
+END_TEST
+
 static Suite *wait_cell_suite(void)
 {
     Suite *suite = suite_create("exec/wait_cell");
@@ -89,6 +125,7 @@ static Suite *wait_cell_suite(void)
     tcase_add_test(cases, another_word_than_was_seen_is_not_waited_for);
     tcase_add_test(cases, no_time_is_over_at_once);
     tcase_add_test(cases, two_threads_wake_each_other_a_thousand_times);
+    tcase_add_test(cases, a_lock_lets_one_thread_in_at_a_time);
     suite_add_tcase(suite, cases);
     return suite;
 }
