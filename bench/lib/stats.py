@@ -52,8 +52,8 @@ class Results:
         places = {"family": 0, "row": 1, "place": 2, "variant": 3, "metric": 4}
         found = []
         for key in self.values:
-            if all(key[places[k]] == v for k, v in known.items()) and key[places[position]] not in found:
-                found.append(key[places[position]])
+            if all(key[places[k]] == v for k, v in known.items()) and key[position] not in found:
+                found.append(key[position])
         return found
 
 

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* What the C programs of the benchmarks share: their arguments, a meter of operations, and the lines that they print (README.md). It knows
+ * neither lull nor nghttp2. */
+#ifndef BENCH_COMMON_H
+#define BENCH_COMMON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* PROGRAM MODE PORT SECONDS [key=value]... */
+struct bench_args {
+    const char *mode;
+    int port;
+    double seconds;
+    int count;        /* n=: outstanding calls, channels, threads */
+    size_t size;      /* size=: bytes of a message */
+    const char *ca;   /* tls=FILE: the roots of a TLS port; NULL: plaintext */
+    bool deadline;    /* deadline=0: none on the calls */
+    const char *more; /* more=: a word that one mode understands */
+    bool is_once;     /* BENCH_ONCE: the smallest count, nothing measured */
+};
+
+void bench_arguments(struct bench_args *args, int argc, char **argv);
+
+/* Errors: a line on standard error, exit 1; cannot run here: the same, exit 77. */
+_Noreturn void bench_fail(const char *what, const char *why);
+_Noreturn void bench_missing(const char *why);
+
+/* Memory that is there, or the end. */
+void *bench_memory(size_t size);
+
+uint64_t bench_now_ns(void);
+
+/* What this process has used: user and system time, and the switches of all its threads. */
+struct bench_usage {
+    uint64_t cpu_ns;
+    uint64_t switches;
+};
+void bench_usage(struct bench_usage *out);
+
+/* Counts operations from the end of a warm-up to the end of the time, keeping how long each took. */
+struct bench_meter {
+    uint64_t warm_until_ns, until_ns, began_ns, ended_ns;
+    uint64_t ops, once_ops;
+    bool is_warm, is_over, is_once;
+    struct bench_usage began, ended;
+    const uint64_t *syscalls; /* nullable: a counter that runs, read at both ends */
+    uint64_t syscalls_began, syscalls_ended;
+    uint32_t *samples_ns;
+    size_t sample_count;
+};
+
+/* `once_ops`: so many operations are enough when nothing is measured. */
+void bench_meter_begin(struct bench_meter *meter, const struct bench_args *args, uint64_t once_ops, const uint64_t *syscalls);
+
+/* One operation that began at `from_ns` is over; `count` of them, without a time each. False: the time is over. */
+bool bench_meter_sample(struct bench_meter *meter, uint64_t from_ns, uint64_t now_ns);
+bool bench_meter_count(struct bench_meter *meter, uint64_t count, uint64_t now_ns);
+
+/* p50_us to max_us if there are samples, rate, cpu_us, ctx, and sys if it is counted. */
+void bench_meter_print(struct bench_meter *meter);
+
+/* A line, under the row, family and variant that the harness named. */
+void bench_print(const char *metric, double value);
+void bench_print_row(const char *row, const char *metric, double value);
+
+/* Of the whole process: resident memory in KiB, threads. 0 where /proc is not there. */
+long bench_rss_kib(void);
+int bench_threads(void);
+
+#endif

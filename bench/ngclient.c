@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The floor's measurements: `ngclient MODE PORT SECONDS [n=] [size=] [tls=]`. Modes with -block read without polling, as a blocking client
+ * does; the others poll with epoll first.
+ */
+#include "ngclient.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+struct pool {
+    struct ngcall *calls;
+    struct ngcall **over; /* those that ended in this turn */
+    int over_count;
+};
+static struct pool pool;
+static bool goes_on;
+
+static void ignore(struct ng *ng, struct ngcall *call, const uint8_t *message, size_t len)
+{
+    (void)call;
+    (void)message;
+    (void)len;
+    ng->messages++;
+}
+
+static void ended(struct ng *ng, struct ngcall *call)
+{
+    if (!bench_meter_sample(&ng->meter, call->from_ns, bench_now_ns())) {
+        goes_on = false;
+    }
+    pool.over[pool.over_count++] = call;
+}
+
+/* `n` calls under way, always. */
+static void outstanding(struct ng *ng, const char *path)
+{
+    int n = ng->args.count;
+    uint8_t *body = ng_message(ng->args.size);
+    int i;
+
+    pool.calls = bench_memory((size_t)n * sizeof(*pool.calls));
+    pool.over = bench_memory((size_t)n * sizeof(struct ngcall *));
+    for (i = 0; i < n; i++) {
+        pool.calls[i].body = body;
+        pool.calls[i].body_len = ng->args.size + PREFIX;
+        pool.over[pool.over_count++] = &pool.calls[i];
+    }
+    ng->on_message = ignore;
+    ng->on_closed = ended;
+    goes_on = true;
+    ng_open(ng);
+    bench_meter_begin(&ng->meter, &ng->args, (uint64_t)n * 2, &ng->syscalls);
+    while (goes_on) {
+        while (pool.over_count > 0) {
+            struct ngcall *call = pool.over[--pool.over_count];
+
+            call->from_ns = bench_now_ns();
+            ng_start(ng, call, path);
+        }
+        ng_turn(ng);
+    }
+}
+
+static void echoed(struct ng *ng, struct ngcall *call, const uint8_t *message, size_t len)
+{
+    (void)message;
+    (void)len;
+    if (!bench_meter_sample(&ng->meter, call->from_ns, bench_now_ns())) {
+        goes_on = false;
+    }
+    call->from_ns = bench_now_ns();
+    ng_more(ng, call);
+}
+
+static void bidi(struct ng *ng)
+{
+    static struct ngcall call;
+
+    call.body = ng_message(ng->args.size);
+    call.body_len = ng->args.size + PREFIX;
+    call.is_open = true;
+    ng->on_message = echoed;
+    goes_on = true;
+    ng_open(ng);
+    bench_meter_begin(&ng->meter, &ng->args, 3, &ng->syscalls);
+    ng_start(ng, &call, "/bench/Echo");
+    call.from_ns = bench_now_ns();
+    while (goes_on) {
+        ng_turn(ng);
+    }
+}
+
+static bool is_answered;
+
+static void answered(struct ng *ng, struct ngcall *call)
+{
+    (void)ng;
+    (void)call;
+    is_answered = true;
+}
+
+/* A call on a connection of its own, once the server's SETTINGS came. */
+static void connect_once(struct ng *ng, struct ngcall *call)
+{
+    is_answered = false;
+    ng_open(ng);
+    while (!ng->is_ready) {
+        ng_turn(ng);
+    }
+    ng_start(ng, call, "/bench/Unary");
+    while (!is_answered) {
+        ng_turn(ng);
+    }
+}
+
+static void connects(struct ng *ng)
+{
+    static struct ngcall call;
+
+    call.body = ng_message(ng->args.size);
+    call.body_len = ng->args.size + PREFIX;
+    ng->on_message = ignore;
+    ng->on_closed = answered;
+    goes_on = true;
+    bench_meter_begin(&ng->meter, &ng->args, 3, &ng->syscalls);
+    while (goes_on) {
+        uint64_t from = bench_now_ns();
+
+        connect_once(ng, &call);
+        goes_on = bench_meter_sample(&ng->meter, from, bench_now_ns());
+        ng_close(ng);
+    }
+}
+
+/* Connections that have made one call each, and now rest. */
+static void memory(struct ng *ng)
+{
+    static struct ngcall call;
+    int n = ng->args.is_once ? 3 : ng->args.count;
+    struct rlimit files;
+    struct mallinfo2 before, after;
+    long rss;
+    int i;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+    call.body = ng_message(ng->args.size);
+    call.body_len = ng->args.size + PREFIX;
+    ng->on_message = ignore;
+    ng->on_closed = answered;
+    connect_once(ng, &call); /* what is there once is no connection's */
+    before = mallinfo2();
+    rss = bench_rss_kib();
+    for (i = 0; i < n; i++) {
+        connect_once(ng, &call); /* the one before stays open */
+    }
+    after = mallinfo2();
+    bench_print("heap_kib", (double)(after.uordblks + after.hblkhd - before.uordblks - before.hblkhd) / 1024.0 / n);
+    bench_print("rss_kib", (double)(bench_rss_kib() - rss) / n);
+    bench_print("threads", bench_threads());
+}
+
+int main(int argc, char **argv)
+{
+    static struct ng ng;
+    struct bench_args args;
+    const char *mode;
+    bool blocks;
+
+    bench_arguments(&args, argc, argv);
+    mode = args.mode;
+    blocks = strstr(mode, "-block") != NULL;
+    ng_init(&ng, &args, !blocks);
+    if (strncmp(mode, "unary", 5) == 0) {
+        outstanding(&ng, "/bench/Unary");
+    } else if (strncmp(mode, "bidi", 4) == 0) {
+        bidi(&ng);
+    } else if (strcmp(mode, "big-send") == 0) {
+        outstanding(&ng, "/bench/Sink");
+    } else if (strcmp(mode, "big-recv") == 0) {
+        ng_receive(&ng, "/bench/Big");
+    } else if (strcmp(mode, "recv-frames") == 0) {
+        ng_receive(&ng, "/bench/Frames");
+    } else if (strcmp(mode, "recv-packed") == 0) {
+        ng_receive(&ng, "/bench/Source");
+    } else if (strcmp(mode, "send-frames") == 0 || strcmp(mode, "send-packed") == 0) {
+        ng_send(&ng, strcmp(mode, "send-packed") == 0);
+    } else if (strncmp(mode, "connect", 7) == 0) {
+        connects(&ng);
+    } else if (strcmp(mode, "memory") == 0) {
+        memory(&ng);
+        return 0;
+    } else {
+        bench_fail("no such mode", mode);
+    }
+    bench_meter_print(&ng.meter);
+    if (strncmp(mode, "big", 3) == 0) {
+        bench_print("mb_per_s", (double)ng.meter.ops * (double)args.size / 1e6 /
+                                    ((double)(ng.meter.ended_ns - ng.meter.began_ns) / 1e9));
+    }
+    return 0;
+}
