@@ -196,14 +196,21 @@ watches() {
         "TRANSIENT_FAILURE: 127.0.0.1:1: connection refused (falls asleep in 29 min 5"
 }
 
+# shellcheck disable=SC2317 # wait_until calls it
+is_ready_again() {
+    [ "$(grep -c ' READY' "$work/watch.out")" -ge 2 ]
+}
+
 silence() {
     lull_serve silence --permit-keepalive 0s --permit-without-calls
     timeout -k 5 60 "$lull" watch --plaintext --ping 0s --keepalive 200ms --keepalive-timeout 300ms --short-timers \
-        --reconnect --for 4s "$target" >"$work/watch.out" 2>&1 &
+        --reconnect --for 40s "$target" >"$work/watch.out" 2>&1 &
     watching=$!
     wait_until 10 grep -q ' READY' "$work/watch.out" || not_ok "the watch" "is not READY"
     ask Silent 1500
     is "Silent answers first" "0 1500" "$status $(cat "$work/out")"
+    wait_until 30 is_ready_again || not_ok "the watch" "is not READY again"
+    kill -TERM $watching
     status=0
     wait $watching || status=$?
     has "then keepalive finds the server dead, and finds it again" "$status $(tr '\n' ' ' <"$work/watch.out")" "0 " keepalive

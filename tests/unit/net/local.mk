@@ -11,6 +11,12 @@ noinst_HEADERS += tests/unit/net/pipe_world.h
 
 if WITH_CARES
 check_PROGRAMS += tests/unit/net/resolver_ares_text_test
+NAME_WORLD = tests/unit/net/name_asked.h \
+	tests/support/name_server.c tests/support/name_server.h tests/support/name_world.c tests/support/name_world.h
+check_PROGRAMS += tests/unit/net/resolver_ares_test
+tests_unit_net_resolver_ares_test_SOURCES = tests/unit/net/resolver_ares_test.c $(NAME_WORLD)
+check_PROGRAMS += tests/unit/net/resolver_ares_noise_test
+tests_unit_net_resolver_ares_noise_test_SOURCES = tests/unit/net/resolver_ares_noise_test.c $(NAME_WORLD)
 endif
 
 if WITH_OPENSSL
