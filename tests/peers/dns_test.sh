@@ -90,10 +90,11 @@ serve wrong "$python" "$peers/dns_wrong.py"
 wrong=$port
 # shellcheck disable=SC2046 # words are meant
 names "$work/one" host-record=both.test,127.0.0.1,::1 host-record=four.test,127.0.0.2 host-record=six.test,::1 \
-    host-record=app.search.test,127.0.0.3 \
+    host-record=app.search.test,127.0.0.3 host-record=mute.test,127.0.0.6 \
     cname=alias.test,both.test "server=/servfail.test/127.0.0.1#$wrong" txt-record=text.test,hello \
     $(n=1; while [ $n -le 60 ]; do echo "host-record=many.test,10.0.0.$n"; n=$((n + 1)); done)
 run_dnsmasq "$work/one"
+serve silent "$python" "$peers/dns_wrong.py" 127.0.0.2 "$dns"
 at="--server 127.0.0.1:$dns"
 bad="--server 127.0.0.1:$wrong"
 conf="--resolv-conf $work/search.conf --port $dns"
@@ -101,6 +102,7 @@ asked="asked 127.0.0.1:$dns"
 printf 'domain search.test\nsearch other.test search.test\nnameserver 127.0.0.1\n' >"$work/search.conf"
 printf 'nameserver 127.9.9.9\nnameserver 127.0.0.1\n' >"$work/two.conf"
 printf 'nameserver 127.0.0.1\nnameserver 127.0.0.1\n' >"$work/same.conf"
+printf 'nameserver 127.0.0.2\nnameserver 127.0.0.1\noptions timeout:30 attempts:1\n' >"$work/patient.conf"
 printf '127.0.0.9 hosts.test\n::9 hosts.test\n' >"$work/hosts"
 
 export CARES_HOSTS="$work/hosts"
@@ -132,6 +134,8 @@ printf '| :--- | :--- | :--- | ---: |\n'
     row "resolv.conf: its server" four.test "answer 127.0.0.2:80" $conf four.test 80
     row "resolv.conf: search domain" app "answer 127.0.0.3:80" $conf app 80
     row "one of two servers is dead" four.test "*answer 127.0.0.2:80" --resolv-conf "$work/two.conf" --port "$dns" four.test 80
+    row "the first of two is silent" mute.test "answer 127.0.0.6:80" --resolv-conf "$work/patient.conf" --port "$dns" mute.test 80
+    within "its 2 s are ours, and not resolv.conf's timeout:30" 1900 "$took" 9000
     row "both say REFUSED" x.example "failed: no usable answer (c-ares: *; asked *, *)" --resolv-conf "$work/same.conf" --port "$dns" x.example 80
 }
 

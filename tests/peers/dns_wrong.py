@@ -4,6 +4,8 @@
 
 The first label of the name says what it does: servfail, refused, formerr: that code; mute: nothing; garbage: bytes that are no
 answer; slow6: A at once, AAAA after 400 ms; slow4: the other way round. Prints "port N".
+
+    dns_wrong.py [ADDRESS PORT]
 """
 import socket
 import struct
@@ -37,7 +39,7 @@ def reply(query, code, data=None):
 
 def main():
     server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    server.bind(("127.0.0.1", 0))
+    server.bind((sys.argv[1], int(sys.argv[2])) if len(sys.argv) == 3 else ("127.0.0.1", 0))
     print("port", server.getsockname()[1], flush=True)
     while True:
         query, peer = server.recvfrom(4096)
