@@ -62,3 +62,7 @@ examples_tls_unary_LDADD = liblull.la
 check_PROGRAMS += examples/logger
 examples_logger_SOURCES = examples/logger.c
 examples_logger_LDADD = liblull.la
+
+check_PROGRAMS += examples/from_fd
+examples_from_fd_SOURCES = examples/from_fd.c
+examples_from_fd_LDADD = liblull.la

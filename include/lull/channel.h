@@ -111,6 +111,32 @@ static inline void lull_channel_options_init(struct lull_channel_options *option
 LULL_API int lull_channel_new(const char *target, const struct lull_channel_options *options,
                               struct lull_channel **out, struct lull_error *error);
 
+/**
+ * Makes a channel over one connection that is there already: a socketpair, what accept gave, a descriptor that was inherited or that a
+ * sandbox's helper or a proxy opened. It is a channel like any other, but it never dials. Nothing is read or written before the first
+ * call or lull_channel_state(…, true), which is when the HTTP/2 preface goes out.
+ *
+ * Its end is the channel's. When the connection is lost, or nothing comes of it (no SETTINGS within min_connect_timeout_ns, a TLS handshake
+ * that fails), the channel closes by itself: its state is SHUTDOWN with the reason, calls that wait end UNAVAILABLE for
+ * LULL_REASON_CONNECT (or _TLS), wait_for_ready or not, and later ones get LULL_RC_CLOSED, all saying that the connection is gone and that there is
+ * none to dial. After a GOAWAY the calls that it spares go on, further ones fail at once, and the channel closes behind the last.
+ *
+ * Idle mode is off, since it could not wake again: idle_timeout_ns in force is LULL_NEVER, and lull_channel_enter_idle does nothing.
+ * Keepalive, TLS by `credentials`, all timeouts and limits are as ever. Not used: backoff_…, on_socket, the world's `dial`
+ * and `resolve`. The target is `fd:N`, and texts call the peer that, with its address if it has one: "fd:7 (127.0.0.1:443)". The
+ * `:authority`, and the name that a certificate must be for, is "localhost" unless the options say it.
+ *
+ * In a forked child the rule of all channels holds once the first call was made; before it, either process may use the socket, not both.
+ * @param fd [own on success] a connected stream socket: TCP, unix or another, blocking or not. It becomes non-blocking and close-on-exec, and
+ *   the channel closes it; nobody else may read or write it, by a duplicate neither. On failure it is still the caller's, unchanged
+ * @param options [borrow] copied; of lull_channel_options_init. Without a loop the channel has one of its own
+ * @param out receives the channel with one reference, owned by the caller; left alone on failure
+ * @param error [nullable] receives the code and a text that says what fd is instead: not open, no socket, of datagrams, listening, not connected
+ * @return LULL_OK, LULL_RC_INVALID, LULL_RC_NOMEM. Open to visitors. Since 0.3.
+ */
+LULL_API int lull_channel_from_fd(int fd, const struct lull_channel_options *options,
+                                  struct lull_channel **out, struct lull_error *error);
+
 /** Takes a reference. NULL is harmless. Any thread. Since 0.1. */
 LULL_API void lull_channel_ref(struct lull_channel *channel);
 

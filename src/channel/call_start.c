@@ -22,8 +22,8 @@ static void start(struct lull_call *call)
     TRACE(&channel->trace, LULL_EVENT_CALL_STARTED, call->id, "%s", call->arena->method);
     if (channel_is_closed(channel)) {
         outcome.code = LULL_CODE_UNAVAILABLE;
-        outcome.reason = LULL_REASON_CHANNEL_CLOSED;
-        outcome.what = "channel closed";
+        outcome.reason = channel->closed_for;
+        outcome.what = channel_closed_text(channel);
     } else if (call->timeouts.is_expired_at_start) {
         outcome.code = LULL_CODE_DEADLINE_EXCEEDED;
         outcome.reason = LULL_REASON_DEADLINE;
@@ -114,7 +114,7 @@ int call_check(const struct lull_channel *channel, const struct lull_call_option
                        block, HEADERS_BLOCK_MAX_BYTES);
     }
     if (channel_is_closing(channel)) {
-        return rc_fail(error, LULL_RC_CLOSED, "the channel is closed");
+        return rc_fail(error, LULL_RC_CLOSED, "%s", channel_closed_text(channel));
     }
     uint32_t waiting = atomic_load_explicit(&channel->waiting_calls, memory_order_relaxed) +
                        atomic_load_explicit(&channel->starting_calls, memory_order_relaxed);

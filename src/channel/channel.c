@@ -143,6 +143,10 @@ static void on_phase(struct subchannel *subchannel, const char *why)
 
 static void on_attempt_failed(struct subchannel *subchannel)
 {
+    if (channel_of(subchannel)->fd.is_given) {
+        channel_fd_on_gone(channel_of(subchannel));
+        return;
+    }
     channel_queue_on_attempt_failed(channel_of(subchannel));
     channel_resolve_refresh(channel_of(subchannel));
 }
@@ -165,6 +169,7 @@ static void on_connection_gone(struct subchannel *subchannel)
 {
     struct lull_channel *channel = channel_of(subchannel);
     channel_idle_on_connection_gone(channel);
+    channel_fd_on_gone(channel);
     free_if_gone(channel);
 }
 
@@ -183,27 +188,38 @@ const struct subchannel_ops *channel_subchannel_ops(void)
 
 /* ---- its end */
 
-void channel_close(struct lull_channel *channel)
+/* The application's close reaches calls even behind another one: those that are over and keep messages for a reader that is paused. */
+void channel_close_because(struct lull_channel *channel, const struct call_outcome *outcome)
 {
-    struct call_outcome outcome = {
-        .code = LULL_CODE_UNAVAILABLE,
-        .reason = LULL_REASON_CHANNEL_CLOSED,
-        .what = "channel closed",
-        .http2_error = -1,
-    };
-    if (channel_is_closed(channel)) {
-        return;
+    const bool was_closed = channel_is_closed(channel);
+    if (!was_closed) {
+        channel->closed_for = outcome->reason;
+        channel_set_state(channel, LULL_STATE_SHUTDOWN, outcome->what);
     }
-    channel_set_state(channel, LULL_STATE_SHUTDOWN, "channel closed");
     LIST_FOR_EACH_SAFE(node, after, &channel->calls)
     {
-        call_end(LIST_ENTRY(node, struct lull_call, in_calls), &outcome);
+        call_end(LIST_ENTRY(node, struct lull_call, in_calls), outcome);
+    }
+    if (was_closed) {
+        return;
     }
     channel_queue_stop(channel);
     channel_idle_stop(channel);
     channel_resolve_stop(channel);
     subchannel_close(&channel->subchannel);
+    channel_fd_stop(channel);
     lanes_disarm_empty(executor_lanes(channel->executor)); /* RULINGS 3: hard */
+}
+
+void channel_close(struct lull_channel *channel)
+{
+    const struct call_outcome outcome = {
+        .code = LULL_CODE_UNAVAILABLE,
+        .reason = LULL_REASON_CHANNEL_CLOSED,
+        .what = "channel closed",
+        .http2_error = -1,
+    };
+    channel_close_because(channel, &outcome);
 }
 
 void channel_end(struct lull_channel *channel)

@@ -16,6 +16,7 @@
 
 #include "base/list.h"
 #include "channel/call_arena.h"
+#include "channel/channel_fd.h"
 #include "channel/subchannel.h"
 #include "channel/trace.h"
 #include "exec/refusal.h"
@@ -24,6 +25,7 @@
 #include "lull/keepalive.h"
 #include "lull/recycler.h"
 
+struct call_outcome;
 struct channel_resolve;
 struct lull_call;
 
@@ -38,6 +40,7 @@ struct lull_channel {
     struct lull_random_seeded seeded; /* when the world has no chance of its own */
     struct trace trace;
     struct dialer_hooked hooked; /* with on_socket: what world.dial then is */
+    struct channel_fd fd;        /* of lull_channel_from_fd: what world.dial then is */
     struct dialer_tls tls;       /* with credentials: dials by world.dial */
     char *target;
     char *authority;
@@ -87,6 +90,7 @@ struct lull_channel {
     _Atomic(unsigned) refs;        /* and those of calls and orders; any thread */
     unsigned holds;
     bool is_dying; /* `dead` was posted */
+    enum lull_reason closed_for; /* once it is closed: what calls fail for */
 };
 
 /* For channel_make.c: one reference, the application's; and what is left of a channel that was not made whole. */
@@ -115,6 +119,7 @@ static inline void channel_count_waiting(struct lull_channel *channel, int by)
 /* The public orders of the same names are channel_outside.c's, which carries these out in context. The last reference is the
  * caller's of channel_end, and gone with it. */
 void channel_close(struct lull_channel *channel);
+void channel_close_because(struct lull_channel *channel, const struct call_outcome *outcome);
 void channel_connect(struct lull_channel *channel);
 void channel_enter_idle(struct lull_channel *channel);
 void channel_reset_backoff(struct lull_channel *channel);
@@ -127,6 +132,9 @@ void channel_outside_init(struct lull_channel *channel);
 /* References of the library's own, for calls and orders: those do not keep a channel open that has its own loop. Any thread. */
 void channel_ref(struct lull_channel *channel);
 void channel_unref(struct lull_channel *channel);
+
+/* Why it is closed, once it is: nothing changes that any more. Any thread. */
+const char *channel_closed_text(const struct lull_channel *channel);
 
 /* Closed, or to be closed by an order that is on its way. Any thread. */
 bool channel_is_closing(const struct lull_channel *channel);

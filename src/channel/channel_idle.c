@@ -151,7 +151,8 @@ void channel_idle_on_connect_asked(struct lull_channel *channel)
 
 void channel_enter_idle(struct lull_channel *channel)
 {
-    if (!channel_is_closed(channel) && !lull_idle_is_idle(&channel->idle)) {
+    /* One that cannot dial would not wake again. */
+    if (!channel_is_closed(channel) && !lull_idle_is_idle(&channel->idle) && !channel->fd.is_given) {
         (void)lull_idle_on_entered_idle(&channel->idle);
         fall_idle(channel, "idle: the application asked for it");
     }

@@ -94,7 +94,9 @@ static int set_up_subchannel(struct lull_channel *channel, const struct target *
 {
     const struct lull_channel_options *o = &channel->options;
     const bool is_tls = o->credentials != NULL;
-    if (o->on_socket != NULL && channel->world.dial == dialer_tcp()) {
+    if (channel->fd.is_given) {
+        channel_fd_set_up(channel);
+    } else if (o->on_socket != NULL && channel->world.dial == dialer_tcp()) {
         dialer_hooked_init(&channel->hooked, o->on_socket, o->on_socket_ctx);
         channel->world.dial = &channel->hooked.base;
     }
@@ -108,6 +110,7 @@ static int set_up_subchannel(struct lull_channel *channel, const struct target *
         .keepalive_interval = &channel->keepalive_interval,
         .name = channel->target,
         .tcp_keepalive = o->tcp_keepalive,
+        .is_once = channel->fd.is_given,
         .transport =
             {
                 .stream_window_bytes = o->stream_window_bytes,
@@ -201,45 +204,66 @@ static struct lull_channel *make_channel(const struct lull_channel_options *opti
     return channel;
 }
 
+/* What a channel is to: a target, or, that being NULL, what is behind a descriptor. */
+struct origin {
+    const char *target;
+    int fd;
+};
+
+static int read_origin(const struct origin *origin, const struct lull_channel_options *options,
+                       const struct lull_world *world, struct target *parsed, struct lull_error *error)
+{
+    if (origin->target == NULL) {
+        return channel_fd_target(origin->fd, parsed, error);
+    }
+    int rc = target_parse(origin->target,
+                          options->credentials != NULL ? TARGET_PORT_TLS : TARGET_PORT_PLAINTEXT, parsed, error);
+    if (rc == LULL_OK && parsed->addr_count == 0 && world->resolve == NULL) {
+        rc = rc_fail(error, LULL_RC_UNSUPPORTED,
+                     "target: host \"%.100s\" is a name, and this lull was built without c-ares: write an "
+                     "address, a unix socket or localhost",
+                     parsed->host);
+    }
+    return rc;
+}
+
+static int set_up(struct lull_channel *channel, const struct origin *origin, const struct target *parsed)
+{
+    char fd_name[DIAL_FD_NAME_BYTES];
+    channel->fd.is_given = origin->target == NULL;
+    dial_fd_name(origin->fd, fd_name);
+    int rc = set_up_texts(channel, origin->target != NULL ? origin->target : fd_name, parsed);
+    if (rc == LULL_OK) {
+        rc = set_up_recycler(channel);
+    }
+    return rc == LULL_OK ? set_up_subchannel(channel, parsed) : rc;
+}
+
 /* `own` [nullable] is the channel's own loop, for options that have none. */
-static int make_on(const char *target, const struct lull_channel_options *options,
+static int make_on(const struct origin *origin, const struct lull_channel_options *options,
                    struct lull_loop *own, struct lull_channel **out, struct lull_error *error)
 {
     struct lull_channel_options resolved;
     struct lull_world world;
     struct target parsed;
-    if (target == NULL || out == NULL) {
-        return rc_fail(error, LULL_RC_INVALID, "%s is NULL", target == NULL ? "target" : "out");
-    }
     int rc = options_resolve(options, &resolved, error);
     if (rc == LULL_OK) {
         rc = resolve_world(&resolved, own, &world, error);
     }
     if (rc == LULL_OK) {
-        rc = target_parse(target, resolved.credentials != NULL ? TARGET_PORT_TLS : TARGET_PORT_PLAINTEXT,
-                          &parsed, error);
-    }
-    if (rc == LULL_OK && parsed.addr_count == 0 && world.resolve == NULL) {
-        rc = rc_fail(error, LULL_RC_UNSUPPORTED,
-                     "target: host \"%.100s\" is a name, and this lull was built without c-ares: write an "
-                     "address, a unix socket or localhost",
-                     parsed.host);
+        rc = read_origin(origin, &resolved, &world, &parsed, error);
     }
     if (rc != LULL_OK) {
         return rc;
+    }
+    if (origin->target == NULL) {
+        resolved.idle_timeout_ns = LULL_NEVER; /* it would not wake again */
     }
     struct lull_channel *channel = make_channel(&resolved, &world);
     if (channel == NULL) {
         return rc_fail(error, LULL_RC_NOMEM, "no memory for a channel");
     }
-    rc = set_up_texts(channel, target, &parsed);
-    if (rc == LULL_OK) {
-        rc = set_up_recycler(channel);
-    }
-    if (rc == LULL_OK) {
-        rc = set_up_subchannel(channel, &parsed);
-    }
-    if (rc != LULL_OK) {
+    if (set_up(channel, origin, &parsed) != LULL_OK) {
         channel_free(channel);
         return rc_fail(error, LULL_RC_NOMEM, "no memory for a channel");
     }
@@ -264,8 +288,9 @@ static bool has_no_loop(const struct lull_channel_options *options)
            (options->world == NULL || options->world->loop == NULL);
 }
 
-int lull_channel_new(const char *target, const struct lull_channel_options *options,
-                     struct lull_channel **out, struct lull_error *error)
+/* On the loop that the options have, or one of its own. */
+static int make_somewhere(const struct origin *origin, const struct lull_channel_options *options,
+                          struct lull_channel **out, struct lull_error *error)
 {
     struct lull_loop *own = NULL;
     if (has_no_loop(options)) {
@@ -276,7 +301,32 @@ int lull_channel_new(const char *target, const struct lull_channel_options *opti
             return rc_fail(error, LULL_RC_NOMEM, "no memory for a loop");
         }
     }
-    int rc = make_on(target, options, own, out, error);
+    int rc = make_on(origin, options, own, out, error);
     loop_unkeep(own);
+    return rc;
+}
+
+int lull_channel_new(const char *target, const struct lull_channel_options *options,
+                     struct lull_channel **out, struct lull_error *error)
+{
+    const struct origin origin = {.target = target, .fd = -1};
+    if (target == NULL || out == NULL) {
+        return rc_fail(error, LULL_RC_INVALID, "%s is NULL", target == NULL ? "target" : "out");
+    }
+    return make_somewhere(&origin, options, out, error);
+}
+
+int lull_channel_from_fd(int fd, const struct lull_channel_options *options, struct lull_channel **out,
+                         struct lull_error *error)
+{
+    const struct origin origin = {.target = NULL, .fd = fd};
+    if (out == NULL) {
+        return rc_fail(error, LULL_RC_INVALID, "out is NULL");
+    }
+    int rc = make_somewhere(&origin, options, out, error);
+    if (rc == LULL_OK) {
+        /* Nothing can fail from here on: only now is it ours. */
+        channel_fd_take(*out, fd);
+    }
     return rc;
 }

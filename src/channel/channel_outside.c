@@ -83,6 +83,12 @@ void channel_outside_init(struct lull_channel *channel)
     executor_task_set_quiet(&channel->command_task);
 }
 
+const char *channel_closed_text(const struct lull_channel *channel)
+{
+    /* It is written before the state, and the state is read here as an atomic. */
+    return channel_is_closed(channel) ? channel->reason : "channel closed";
+}
+
 bool channel_is_closing(const struct lull_channel *channel)
 {
     return channel_is_closed(channel) ||

@@ -34,7 +34,7 @@ static int ask(struct lull_channel *channel, lull_channel_ping_fn fn, void *ctx,
                struct lull_error *error)
 {
     if (channel_is_closed(channel)) {
-        return rc_fail(error, LULL_RC_CLOSED, "the channel is closed");
+        return rc_fail(error, LULL_RC_CLOSED, "%s", channel_closed_text(channel));
     }
     struct connection *connection = subchannel_ready_connection(&channel->subchannel);
     if (connection == NULL) {

@@ -271,6 +271,9 @@ void channel_resolve_fini(struct lull_channel *channel)
 void channel_resolve_connect(struct lull_channel *channel)
 {
     struct channel_resolve *r = channel->resolve;
+    if (channel_fd_has_refused(channel)) {
+        return;
+    }
     if (r == NULL || !needs_answer(r)) {
         if (r != NULL) {
             r->is_forgotten = false;

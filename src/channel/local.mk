@@ -12,6 +12,7 @@ liblull_core_la_SOURCES += \
 	src/channel/call_unary.c src/channel/call_unary.h \
 	src/channel/channel.c src/channel/channel.h \
 	src/channel/channel_dump.c \
+	src/channel/channel_fd.c src/channel/channel_fd.h \
 	src/channel/channel_idle.c src/channel/channel_idle.h \
 	src/channel/channel_make.c \
 	src/channel/channel_outside.c \

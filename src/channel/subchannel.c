@@ -236,7 +236,7 @@ void subchannel_connect(struct subchannel *subchannel)
 void subchannel_reset_backoff(struct subchannel *subchannel)
 {
     struct lull_instant now = lull_executor_now(subchannel->options.executor);
-    if (subchannel->phase != SUBCHANNEL_BACKOFF) {
+    if (subchannel->phase != SUBCHANNEL_BACKOFF || subchannel->options.is_once) {
         return;
     }
     subchannel->next_at = backoff_reset(&subchannel->backoff, now);

@@ -73,6 +73,7 @@ struct subchannel_options {
     struct lull_keepalive_interval *keepalive_interval; /* the channel's: it outlives connections */
     const char *name; /* what several addresses are called */
     bool tcp_keepalive;
+    bool is_once; /* there is one pass and no other: one that failed is followed by nothing */
     struct backoff_options backoff;
     struct h2_transport_options transport; /* keepalive.time_ns is the interval's affair */
 };

@@ -66,7 +66,9 @@ static void trace_failure(struct subchannel *sub, size_t index, const char *reas
     char next[DURATION_BYTES + 16];
     struct strbuf sb;
     strbuf_init(&sb, next, sizeof(next));
-    if (eyeballs_next(&sub->eyeballs, now).action == EYEBALLS_OVER) {
+    if (sub->options.is_once) {
+        strbuf_add(&sb, "there is no other");
+    } else if (eyeballs_next(&sub->eyeballs, now).action == EYEBALLS_OVER) {
         strbuf_add(&sb, "next in ");
         strbuf_duration(&sb, lull_instant_diff(backoff_next_at(&sub->backoff, now), now));
     } else {
@@ -159,7 +161,8 @@ static void fail_pass(struct subchannel *sub)
 {
     sub->last_failure = sub->so_far;
     forget_so_far(sub);
-    sub->next_at = backoff_on_failed(&sub->backoff, now_of(sub));
+    const struct lull_instant next_at = backoff_on_failed(&sub->backoff, now_of(sub));
+    sub->next_at = sub->options.is_once ? lull_at(LULL_NEVER) : next_at;
     lull_rescheduler_set(&sub->timer, sub->next_at);
     subchannel_set_phase(sub, SUBCHANNEL_BACKOFF, sub->last_failure.reason);
     sub->ops->on_attempt_failed(sub);

@@ -17,7 +17,7 @@ struct endpoint_tcp {
     struct lull_loop *loop;
     bool is_connected;
     int hook_errno; /* the hook refused the socket */
-    bool is_tcp;    /* not a unix socket */
+    bool is_tcp;    /* not a unix socket, nor of a virtual machine (vsock) */
 };
 
 static struct endpoint_tcp *tcp_of(struct endpoint *base)
@@ -176,7 +176,7 @@ static struct endpoint_tcp *make(struct lull_loop *loop, struct lull_executor *e
     endpoint_init(&tcp->base, &tcp_ops, executor, peer);
     lull_task_init(&tcp->base.dead, free_dead);
     tcp->loop = loop;
-    tcp->is_tcp = peer->storage.ss_family != AF_UNIX;
+    tcp->is_tcp = peer->storage.ss_family == AF_INET || peer->storage.ss_family == AF_INET6;
     return tcp;
 }
 

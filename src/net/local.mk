@@ -1,6 +1,7 @@
 liblull_core_la_SOURCES += \
 	src/net/addr.c src/net/addr.h \
 	src/net/dial.c src/net/dial.h \
+	src/net/dial_fd.c src/net/dial_fd.h \
 	src/net/endpoint.c src/net/endpoint.h \
 	src/net/endpoint_pipe.c src/net/endpoint_pipe.h \
 	src/net/endpoint_tcp.c src/net/endpoint_tcp.h \

@@ -7,9 +7,11 @@
 #include "net/sys.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/un.h>
@@ -208,6 +210,50 @@ void sys_unlink(struct lull_counters *counters, const struct addr *at)
     if (sun->sun_family == AF_UNIX && sun->sun_path[0] != '\0') {
         (void)outcome(counters, unlink(sun->sun_path));
     }
+}
+
+int sys_look_at(int fd, struct sys_socket_facts *facts)
+{
+    struct sockaddr_storage peer;
+    socklen_t len = sizeof(facts->type);
+    int is_listening = 0;
+
+    memset(facts, 0, sizeof(*facts));
+    if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &facts->type, &len) != 0) {
+        return errno;
+    }
+    len = sizeof(is_listening);
+    /* Not every kind of socket knows the word; one that does not cannot listen. */
+    facts->is_listening =
+        getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &is_listening, &len) == 0 && is_listening != 0;
+    len = sizeof(peer);
+    if (getpeername(fd, (struct sockaddr *)&peer, &len) == 0) {
+        facts->is_connected = true;
+        addr_from_sockaddr(&facts->peer, (const struct sockaddr *)&peer, len);
+        return 0;
+    }
+    return errno == ENOTCONN || facts->type != SOCK_STREAM ? 0 : errno;
+}
+
+static int add_flag(struct lull_counters *counters, int fd, int get, int set, int flag)
+{
+    const int flags = fcntl(fd, get);
+    int err = outcome(counters, flags);
+
+    if (err == 0 && (flags & flag) == 0) {
+        err = outcome(counters, fcntl(fd, set, flags | flag));
+    }
+    return err;
+}
+
+int sys_set_nonblocking(struct lull_counters *counters, int fd)
+{
+    return add_flag(counters, fd, F_GETFL, F_SETFL, O_NONBLOCK);
+}
+
+int sys_set_cloexec(struct lull_counters *counters, int fd)
+{
+    return add_flag(counters, fd, F_GETFD, F_SETFD, FD_CLOEXEC);
 }
 
 uint32_t sys_interface_index(const char *name)

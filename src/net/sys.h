@@ -70,6 +70,21 @@ int sys_getsockname(struct lull_counters *counters, int fd, struct addr *out);
 /* Removes the path of a unix socket that has one; whether it was there does not matter. */
 void sys_unlink(struct lull_counters *counters, const struct addr *at);
 
+/* What a descriptor is. */
+struct sys_socket_facts {
+    int type; /* SOCK_STREAM ... */
+    bool is_listening;
+    bool is_connected;
+    struct addr peer; /* when it is */
+};
+
+/* 0; EBADF: not open; ENOTSOCK; or another errno, and it is not known. Not counted, as below. */
+int sys_look_at(int fd, struct sys_socket_facts *facts);
+
+/* That the description does not block, and that exec closes the descriptor: for one that we have not made. */
+int sys_set_nonblocking(struct lull_counters *counters, int fd);
+int sys_set_cloexec(struct lull_counters *counters, int fd);
+
 /* The number of a network interface; 0: no such one. Not counted: targets are read outside of
  * loops. */
 uint32_t sys_interface_index(const char *name);

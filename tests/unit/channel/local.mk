@@ -1,6 +1,9 @@
 # The rig: a channel on a fake clock, and scripted peers.
 CHANNEL_RIG = tests/unit/channel/peer.c tests/unit/channel/peer.h tests/unit/channel/rig.c tests/unit/channel/rig.h
 
+# A channel over a socketpair, and a scripted peer.
+GIVEN = tests/unit/channel/given.h tests/unit/channel/peer.c tests/unit/channel/peer.h
+
 # The same with streaming calls and a server that sees messages.
 TOLD_RIG = $(CHANNEL_RIG) tests/unit/channel/told.c tests/unit/channel/told.h
 
@@ -27,6 +30,8 @@ check_PROGRAMS += \
 	tests/unit/channel/call_test \
 	tests/unit/channel/call_timeouts_test \
 	tests/unit/channel/channel_dump_test \
+	tests/unit/channel/channel_fd_end_test \
+	tests/unit/channel/channel_fd_test \
 	tests/unit/channel/channel_idle_race_test \
 	tests/unit/channel/channel_idle_test \
 	tests/unit/channel/channel_ping_test \
@@ -67,6 +72,8 @@ tests_unit_channel_call_stream_test_SOURCES = tests/unit/channel/call_stream_tes
 tests_unit_channel_call_test_SOURCES = tests/unit/channel/call_test.c $(CHANNEL_RIG)
 tests_unit_channel_call_timeouts_test_SOURCES = tests/unit/channel/call_timeouts_test.c $(CHANNEL_RIG)
 tests_unit_channel_channel_dump_test_SOURCES = tests/unit/channel/channel_dump_test.c $(CHANNEL_RIG)
+tests_unit_channel_channel_fd_test_SOURCES = tests/unit/channel/channel_fd_test.c $(GIVEN)
+tests_unit_channel_channel_fd_end_test_SOURCES = tests/unit/channel/channel_fd_end_test.c $(GIVEN)
 tests_unit_channel_channel_idle_race_test_SOURCES = tests/unit/channel/channel_idle_race_test.c $(CHANNEL_RIG)
 tests_unit_channel_channel_idle_test_SOURCES = tests/unit/channel/channel_idle_test.c $(CHANNEL_RIG)
 tests_unit_channel_channel_ping_test_SOURCES = tests/unit/channel/channel_ping_test.c $(CHANNEL_RIG)

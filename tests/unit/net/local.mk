@@ -1,5 +1,6 @@
 check_PROGRAMS += \
 	tests/unit/net/addr_test \
+	tests/unit/net/dial_fd_test \
 	tests/unit/net/endpoint_pipe_test \
 	tests/unit/net/endpoint_pipe_transfer_test \
 	tests/unit/net/endpoint_test \
