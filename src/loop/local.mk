@@ -1,5 +1,5 @@
 liblull_core_la_SOURCES += \
-	src/loop/loop.c src/loop/loop_fork.c src/loop/loop_fork.h src/loop/loop.h \
+	src/loop/loop.c src/loop/loop_builtin.c src/loop/loop_builtin.h src/loop/loop_fork.c src/loop/loop_fork.h src/loop/loop.h \
 	src/loop/loop_thread.c src/loop/loop_thread.h
 
 # One of them is the built-in loop: configure --with-loop.

@@ -2,13 +2,10 @@
 #include "loop/loop_epoll.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
 #include "base/container.h"
-#include "base/invariant.h"
-#include "base/mem.h"
 #include "exec/executor.h"
 #include "loop/loop.h"
 #include "loop/loop_fork.h"
@@ -16,22 +13,20 @@
 /* Events taken from the kernel at once; those that do not fit stay ready. */
 #define EVENTS_MAX 64
 
-static const struct lull_loop_ops epoll_ops;
-
-struct loop_epoll *loop_epoll_of(struct lull_loop *loop)
-{
-    return loop->ops == &epoll_ops ? container_of(loop, struct loop_epoll, base) : NULL;
-}
-
 /* In the verbs below it can be no other. */
 static struct loop_epoll *self(struct lull_loop *base)
 {
-    return container_of(base, struct loop_epoll, base);
+    return container_of(base, struct loop_epoll, common.base);
+}
+
+static struct loop_epoll *of_common(struct loop_builtin *common)
+{
+    return container_of(common, struct loop_epoll, common);
 }
 
 static struct lull_counters *counters_of(struct loop_epoll *loop)
 {
-    return executor_counters(loop->base.executor);
+    return loop_builtin_counters(&loop->common);
 }
 
 static int open_fds(struct loop_epoll *loop)
@@ -61,7 +56,7 @@ static int open_fds(struct loop_epoll *loop)
         return err;
     }
     /* Before this there was nothing that a forked child could share. */
-    loop_fork_own(&loop->base);
+    loop_fork_own(&loop->common.base);
     return 0;
 }
 
@@ -101,13 +96,22 @@ static int watch_fd(struct lull_loop *base, struct lull_watch *w, unsigned want)
     return 0;
 }
 
+static void wake_up(struct lull_loop *base)
+{
+    struct loop_epoll *loop = self(base);
+
+    if (!lull_loop_is_forked(base)) {
+        loop_wake_set(&loop->wake);
+    }
+}
+
 /* Something is to be done that no descriptor tells: whoever polls us from outside must hear of it.
  */
 static void tell_host(struct loop_epoll *loop)
 {
     if (__atomic_load_n(&loop->is_nested, __ATOMIC_RELAXED) &&
         !__atomic_load_n(&loop->is_inside, __ATOMIC_RELAXED)) {
-        loop->base.ops->wake(&loop->base);
+        wake_up(&loop->common.base);
     }
 }
 
@@ -120,7 +124,7 @@ static int set_alarm(struct lull_loop *base, struct lull_instant at)
         return 0; /* what is armed stays: at most one early turn */
     }
     if (at.ns <= lull_executor_now(base->executor).ns) {
-        loop->is_alarm_due = true;
+        loop->common.is_alarm_due = true;
         tell_host(loop);
         /* A visitor asks, and the poller is another thread. */
         executor_wake_if_asleep(base->executor);
@@ -136,50 +140,15 @@ static int set_alarm(struct lull_loop *base, struct lull_instant at)
     return loop_alarm_set(&loop->alarm, lull_executor_clock(base->executor), at, counters_of(loop));
 }
 
-static void wake_up(struct lull_loop *base)
-{
-    struct loop_epoll *loop = self(base);
-
-    if (!lull_loop_is_forked(base)) {
-        loop_wake_set(&loop->wake);
-    }
-}
-
-/* Asked for, or waiting where no descriptor tells. */
-static bool is_turn_due(struct loop_epoll *loop)
-{
-    return loop->is_alarm_due || __atomic_load_n(&loop->is_due, __ATOMIC_RELAXED) != 0 ||
-           lull_executor_next_at(loop->base.executor).ns == INT64_MIN;
-}
-
 static void run_soon(struct lull_loop *base)
 {
     struct loop_epoll *loop = self(base);
 
-    __atomic_store_n(&loop->is_due, 1, __ATOMIC_RELAXED);
+    loop_builtin_ask_turn(&loop->common);
     tell_host(loop);
 }
 
 /* ---- one round */
-
-/* For epoll_wait; rounded up, so that the wait is never shorter than asked for. In context. */
-static int timeout_ms(struct loop_epoll *loop, struct lull_instant until)
-{
-    int64_t left_ns, ms;
-
-    if (until.ns == LOOP_UNTIL_NOW || is_turn_due(loop) || !executor_sleep(loop->base.executor)) {
-        return 0;
-    }
-    if (until.ns == LULL_NEVER) {
-        return -1;
-    }
-    left_ns = lull_instant_diff(until, lull_executor_now(loop->base.executor));
-    if (left_ns <= 0) {
-        return 0;
-    }
-    ms = left_ns / LULL_MS + (left_ns % LULL_MS != 0);
-    return ms > INT_MAX ? INT_MAX : (int)ms;
-}
 
 static unsigned ready_of(uint32_t events)
 {
@@ -203,14 +172,14 @@ static void hear(struct loop_epoll *loop, const struct epoll_event *event)
         loop_wake_take(&loop->wake, counters_of(loop));
     } else if (event->data.ptr == &loop->alarm) {
         loop_alarm_on_expired(&loop->alarm);
-        executor_on_alarm_gone(loop->base.executor);
+        executor_on_alarm_gone(loop->common.base.executor);
     } else {
         w = (struct lull_watch *)event->data.ptr;
         unsigned ready = ready_of(event->events) & w->want;
 
         /* A visitor may have forgotten it since the poll. */
         if (ready != LULL_WANT_NONE) {
-            lull_watch_ready(&loop->base, w, ready);
+            lull_watch_ready(&loop->common.base, w, ready);
         }
     }
 }
@@ -218,27 +187,24 @@ static void hear(struct loop_epoll *loop, const struct epoll_event *event)
 /* A host that polls us sleeps from now on: what is waiting already must wake it. */
 static void leave_to_host(struct loop_epoll *loop)
 {
-    executor_take(loop->base.executor);
-    if (is_turn_due(loop) || !executor_sleep(loop->base.executor)) {
-        tell_host(loop);
-    }
-    executor_end_visit(loop->base.executor);
-}
-
-/* Before the poll: how long it may sleep, in ms. 0 or an errno. The turn is given up while it does. */
-static int prepare(struct loop_epoll *loop, struct lull_instant until, int *timeout)
-{
-    struct lull_executor *executor = loop->base.executor;
-    int err;
+    struct lull_executor *executor = loop->common.base.executor;
 
     executor_take(executor);
-    loop_tell_stop(&loop->base);
-    err = open_fds(loop);
-    if (err == 0) {
-        __atomic_store_n(&loop->is_inside, true, __ATOMIC_RELAXED);
-        *timeout = timeout_ms(loop, until);
+    if (loop_builtin_is_turn_due(&loop->common) || !executor_sleep(executor)) {
+        tell_host(loop);
     }
     executor_end_visit(executor);
+}
+
+static int prepare(struct loop_builtin *common, struct lull_instant *until)
+{
+    struct loop_epoll *loop = of_common(common);
+    int err = open_fds(loop);
+
+    (void)until;
+    if (err == 0) {
+        __atomic_store_n(&loop->is_inside, true, __ATOMIC_RELAXED);
+    }
     return err;
 }
 
@@ -247,32 +213,17 @@ static int run_round(struct lull_loop *base, struct lull_instant until)
     struct loop_epoll *loop = self(base);
     struct epoll_event events[EVENTS_MAX];
     int count, timeout;
-    int err = prepare(loop, until, &timeout);
+    int err = loop_builtin_begin(&loop->common, until, prepare, &timeout);
 
     if (err != 0) {
         return err;
     }
     count = epoll_wait(loop->epoll_fd, events, EVENTS_MAX, timeout);
-    err = count < 0 && errno != EINTR ? errno : 0;
-    /* Visitors free nothing that an event could still point to: frees are for a turn, and turns are ours. */
-    executor_take(base->executor);
-    counters_of(loop)->syscalls++;
-    counters_of(loop)->wakeups++;
-    executor_awake(base->executor);
+    err = loop_builtin_wake(&loop->common, count);
     for (int i = 0; i < count; i++) {
         hear(loop, &events[i]);
     }
-    if (loop->is_alarm_due) {
-        executor_on_alarm_gone(base->executor);
-    }
-    __atomic_store_n(&loop->is_due, 0, __ATOMIC_RELAXED);
-    loop->is_alarm_due = false;
-    if (err == 0) {
-        /* After an interrupted sleep too: a signal handler may have asked for something. */
-        executor_turn_taken(base->executor);
-    } else {
-        executor_end_visit(base->executor);
-    }
+    loop_builtin_turn(&loop->common, err);
     __atomic_store_n(&loop->is_inside, false, __ATOMIC_RELAXED);
     if (__atomic_load_n(&loop->is_nested, __ATOMIC_RELAXED)) {
         leave_to_host(loop);
@@ -280,63 +231,41 @@ static int run_round(struct lull_loop *base, struct lull_instant until)
     return err;
 }
 
-static const struct lull_loop_ops epoll_ops = {
-    .watch = watch_fd,
-    .alarm = set_alarm,
-    .wake = wake_up,
-    .soon = run_soon,
-    .run_once = run_round,
-};
-
 /* ---- its life */
 
-int lull_loop_new(const struct lull_executor_options *options, struct lull_loop **out)
+static void init(struct loop_builtin *common)
 {
-    const struct lull_allocator *allocator =
-        options != NULL && options->size >= sizeof(*options) ? options->allocator : NULL;
-    struct loop_epoll *loop = (struct loop_epoll *)mem_zeroed(allocator, sizeof(*loop));
-    int rc;
+    struct loop_epoll *loop = of_common(common);
 
-    if (loop == NULL) {
-        return LULL_RC_NOMEM;
-    }
-    loop->allocator = allocator;
     loop->epoll_fd = -1;
     loop_alarm_init(&loop->alarm);
     loop_wake_init(&loop->wake);
-    rc = loop_init_telling(&loop->base, &epoll_ops, "epoll", options);
-    if (rc != LULL_OK) {
-        mem_release(allocator, loop);
-        return rc;
-    }
-    *out = &loop->base;
-    return LULL_OK;
 }
 
-void lull_loop_free(struct lull_loop *base)
+/* No registration is taken back: a child that was forked would take those of its parent. */
+static void close_fds(struct loop_builtin *common)
 {
-    struct loop_epoll *loop;
+    struct loop_epoll *loop = of_common(common);
 
-    if (base == NULL) {
-        return;
-    }
-    loop = loop_epoll_of(base);
-    LULL_INVARIANT(loop != NULL, "lull_loop_free of a host's loop");
-    LULL_INVARIANT(!lull_executor_in_context(base->executor), "lull_loop_free in a callback");
-    lull_loop_fini(base);
-    /* A child that was forked only closes its copies (no registration is taken back). */
     loop_alarm_close(&loop->alarm);
     loop_wake_close(&loop->wake);
     if (loop->epoll_fd >= 0) {
         close(loop->epoll_fd);
     }
-    mem_release(loop->allocator, loop);
 }
+
+const struct loop_builtin_kind loop_builtin_kind = {
+    .name = "epoll",
+    .size = sizeof(struct loop_epoll),
+    .ops = {.watch = watch_fd, .alarm = set_alarm, .wake = wake_up, .soon = run_soon, .run_once = run_round},
+    .init = init,
+    .close = close_fds,
+};
 
 /* 0 or an errno. */
 static int open_for_host(struct loop_epoll *loop)
 {
-    struct lull_executor *executor = loop->base.executor;
+    struct lull_executor *executor = loop->common.base.executor;
     bool is_inside = lull_executor_in_context(executor);
     int err;
 
@@ -355,11 +284,12 @@ static int open_for_host(struct loop_epoll *loop)
 
 int lull_loop_fd(struct lull_loop *base)
 {
-    struct loop_epoll *loop = loop_epoll_of(base);
+    struct loop_epoll *loop;
 
-    if (loop == NULL || open_for_host(loop) != 0) {
+    if (loop_builtin_of(base) == NULL || open_for_host(self(base)) != 0) {
         return -1;
     }
+    loop = self(base);
     if (!__atomic_load_n(&loop->is_inside, __ATOMIC_RELAXED)) {
         leave_to_host(loop);
     }

@@ -2,10 +2,8 @@
 #include "loop/loop_poll.h"
 
 #include <errno.h>
-#include <limits.h>
 
 #include "base/container.h"
-#include "base/invariant.h"
 #include "base/mem.h"
 #include "exec/executor.h"
 #include "loop/loop.h"
@@ -13,17 +11,27 @@
 
 #define WATCHES_FIRST 8
 
-static const struct lull_loop_ops poll_ops;
-
 /* In the verbs it can be no other. */
 static struct loop_poll *self(struct lull_loop *base)
 {
-    return container_of(base, struct loop_poll, base);
+    return container_of(base, struct loop_poll, common.base);
+}
+
+static struct loop_poll *of_common(struct loop_builtin *common)
+{
+    return container_of(common, struct loop_poll, common);
 }
 
 static struct lull_counters *counters_of(struct loop_poll *loop)
 {
-    return executor_counters(loop->base.executor);
+    return loop_builtin_counters(&loop->common);
+}
+
+static void wake_up(struct lull_loop *base)
+{
+    if (!lull_loop_is_forked(base)) {
+        loop_pipe_set(&self(base)->wake);
+    }
 }
 
 static int open_pipe(struct loop_poll *loop)
@@ -36,7 +44,7 @@ static int open_pipe(struct loop_poll *loop)
     err = loop_pipe_open(&loop->wake, counters_of(loop));
     if (err == 0) {
         /* Before this there was nothing that a forked child could share. */
-        loop_fork_own(&loop->base);
+        loop_fork_own(&loop->common.base);
     }
     return err;
 }
@@ -47,7 +55,7 @@ static void note_change(struct loop_poll *loop)
 {
     __atomic_fetch_add(&loop->changes, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&loop->is_polling, __ATOMIC_SEQ_CST) != 0) {
-        loop->base.ops->wake(&loop->base);
+        wake_up(&loop->common.base);
     }
 }
 
@@ -67,7 +75,7 @@ static int add(struct loop_poll *loop, struct lull_watch *w)
     size_t capacity = loop->capacity == 0 ? WATCHES_FIRST : loop->capacity * 2;
 
     if (loop->count == loop->capacity) {
-        watches = (struct lull_watch **)mem_resize_array(loop->allocator, loop->watches, capacity, sizeof(struct lull_watch *));
+        watches = (struct lull_watch **)mem_resize_array(loop->common.allocator, loop->watches, capacity, sizeof(struct lull_watch *));
         if (watches == NULL) {
             return ENOMEM;
         }
@@ -126,7 +134,7 @@ static int set_alarm(struct lull_loop *base, struct lull_instant at)
         return 0; /* what is armed stays: at most one early turn */
     }
     if (at.ns <= lull_executor_now(base->executor).ns) {
-        loop->is_alarm_due = true;
+        loop->common.is_alarm_due = true;
         note_change(loop);
         return 0;
     }
@@ -141,53 +149,15 @@ static int set_alarm(struct lull_loop *base, struct lull_instant at)
     return 0;
 }
 
-static void wake_up(struct lull_loop *base)
-{
-    if (!lull_loop_is_forked(base)) {
-        loop_pipe_set(&self(base)->wake);
-    }
-}
-
 static void run_soon(struct lull_loop *base)
 {
     struct loop_poll *loop = self(base);
 
-    __atomic_store_n(&loop->is_due, 1, __ATOMIC_SEQ_CST);
+    loop_builtin_ask_turn(&loop->common);
     note_change(loop);
 }
 
 /* ---- one round */
-
-/* Asked for, or waiting where no descriptor tells. */
-static bool is_turn_due(struct loop_poll *loop)
-{
-    return loop->is_alarm_due || __atomic_load_n(&loop->is_due, __ATOMIC_SEQ_CST) != 0 ||
-           lull_executor_next_at(loop->base.executor).ns == INT64_MIN;
-}
-
-/* For poll; rounded up, so that the wait is never shorter than asked for. */
-static int timeout_ms(struct loop_poll *loop, struct lull_instant until)
-{
-    const struct lull_instant wake_at = lull_instant_before(loop->alarm_at, until) ? loop->alarm_at : until;
-    int64_t left_ns, ms;
-
-    if (until.ns == LOOP_UNTIL_NOW || is_turn_due(loop) || !executor_sleep(loop->base.executor)) {
-        return 0;
-    }
-    if (wake_at.ns == LULL_NEVER) {
-        return -1;
-    }
-    left_ns = lull_instant_diff(wake_at, lull_executor_now(loop->base.executor));
-    if (left_ns <= 0) {
-        if (wake_at.ns == loop->alarm_at.ns) {
-            loop->alarm_at = lull_at(LULL_NEVER);
-            loop->is_alarm_due = true;
-        }
-        return 0;
-    }
-    ms = left_ns / LULL_MS + (left_ns % LULL_MS != 0);
-    return ms > INT_MAX ? INT_MAX : (int)ms;
-}
 
 static short events_of(unsigned want)
 {
@@ -214,7 +184,7 @@ static int list_watches(struct loop_poll *loop)
     struct pollfd *polled = loop->polled;
 
     if (loop->polled_capacity < loop->count + 1) {
-        polled = (struct pollfd *)mem_resize_array(loop->allocator, polled, loop->capacity + 1, sizeof(*polled));
+        polled = (struct pollfd *)mem_resize_array(loop->common.allocator, polled, loop->capacity + 1, sizeof(*polled));
         if (polled == NULL) {
             return ENOMEM;
         }
@@ -247,16 +217,8 @@ static void hear(struct loop_poll *loop, size_t listed, unsigned changes)
         unsigned ready = ready_of(loop->polled[i + 1].revents) & w->want;
 
         if (ready != LULL_WANT_NONE) {
-            lull_watch_ready(&loop->base, w, ready);
+            lull_watch_ready(&loop->common.base, w, ready);
         }
-    }
-}
-
-static void hear_alarm(struct loop_poll *loop)
-{
-    if (loop->is_alarm_due) {
-        executor_on_alarm_gone(loop->base.executor);
-        loop->is_alarm_due = false;
     }
 }
 
@@ -265,35 +227,34 @@ static void hear_timeout(struct loop_poll *loop, struct lull_instant until)
 {
     if (loop->alarm_at.ns != LULL_NEVER && !lull_instant_before(until, loop->alarm_at)) {
         loop->alarm_at = lull_at(LULL_NEVER);
-        executor_on_alarm_gone(loop->base.executor);
+        executor_on_alarm_gone(loop->common.base.executor);
     }
 }
 
-/* Before the poll: what it shall see, and how long it may sleep, in ms. 0 or an errno. The turn is given up while it does. */
-static int prepare(struct loop_poll *loop, struct lull_instant until, int *timeout)
+/* What the poll shall see; the alarm ends the sleep. */
+static int prepare(struct loop_builtin *common, struct lull_instant *until)
 {
-    struct lull_executor *executor = loop->base.executor;
-    int err;
+    struct loop_poll *loop = of_common(common);
+    int err = open_pipe(loop);
 
-    executor_take(executor);
-    loop_tell_stop(&loop->base);
-    err = open_pipe(loop);
     err = err != 0 ? err : list_watches(loop);
-    if (err == 0) {
-        loop->listed = loop->count;
-        loop->listed_changes = __atomic_load_n(&loop->changes, __ATOMIC_SEQ_CST);
-        __atomic_store_n(&loop->is_polling, 1, __ATOMIC_SEQ_CST);
-        *timeout = timeout_ms(loop, until);
+    if (err != 0) {
+        return err;
     }
-    executor_end_visit(executor);
-    return err;
+    loop->listed = loop->count;
+    loop->listed_changes = __atomic_load_n(&loop->changes, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&loop->is_polling, 1, __ATOMIC_SEQ_CST);
+    if (lull_instant_before(loop->alarm_at, *until)) {
+        *until = loop->alarm_at;
+    }
+    return 0;
 }
 
 static int run_round(struct lull_loop *base, struct lull_instant until)
 {
     struct loop_poll *loop = self(base);
     int count, timeout;
-    int err = prepare(loop, until, &timeout);
+    int err = loop_builtin_begin(&loop->common, until, prepare, &timeout);
     size_t listed;
 
     if (err != 0) {
@@ -301,77 +262,43 @@ static int run_round(struct lull_loop *base, struct lull_instant until)
     }
     listed = loop->listed;
     count = poll(loop->polled, (nfds_t)(listed + 1), timeout);
-    err = count < 0 && errno != EINTR ? errno : 0;
-    executor_take(base->executor);
+    err = loop_builtin_wake(&loop->common, count);
     __atomic_store_n(&loop->is_polling, 0, __ATOMIC_SEQ_CST);
-    counters_of(loop)->syscalls++;
-    counters_of(loop)->wakeups++;
-    executor_awake(base->executor);
     if (count > 0) {
         hear(loop, listed, loop->listed_changes);
-    } else if (count == 0 && timeout > 0) {
+    } else if (count == 0 && (timeout > 0 || loop->common.is_time_up)) {
         hear_timeout(loop, until);
     }
-    hear_alarm(loop);
-    __atomic_store_n(&loop->is_due, 0, __ATOMIC_SEQ_CST);
-    if (err == 0) {
-        /* After an interrupted sleep too: a signal handler may have asked for something. */
-        executor_turn_taken(base->executor);
-    } else {
-        executor_end_visit(base->executor);
-    }
+    loop_builtin_turn(&loop->common, err);
     return err;
 }
 
-static const struct lull_loop_ops poll_ops = {
-    .watch = watch_fd,
-    .alarm = set_alarm,
-    .wake = wake_up,
-    .soon = run_soon,
-    .run_once = run_round,
-};
-
 /* ---- its life */
 
-int lull_loop_new(const struct lull_executor_options *options, struct lull_loop **out)
+static void init(struct loop_builtin *common)
 {
-    const struct lull_allocator *allocator =
-        options != NULL && options->size >= sizeof(*options) ? options->allocator : NULL;
-    struct loop_poll *loop = (struct loop_poll *)mem_zeroed(allocator, sizeof(*loop));
-    int rc;
+    struct loop_poll *loop = of_common(common);
 
-    if (loop == NULL) {
-        return LULL_RC_NOMEM;
-    }
-    loop->allocator = allocator;
     loop->alarm_at = lull_at(LULL_NEVER);
     loop_pipe_init(&loop->wake);
-    rc = loop_init_telling(&loop->base, &poll_ops, "poll", options);
-    if (rc != LULL_OK) {
-        mem_release(allocator, loop);
-        return rc;
-    }
-    *out = &loop->base;
-    return LULL_OK;
 }
 
-void lull_loop_free(struct lull_loop *base)
+static void close_pipe(struct loop_builtin *common)
 {
-    struct loop_poll *loop;
+    struct loop_poll *loop = of_common(common);
 
-    if (base == NULL) {
-        return;
-    }
-    LULL_INVARIANT(base->ops == &poll_ops, "lull_loop_free of a host's loop");
-    LULL_INVARIANT(!lull_executor_in_context(base->executor), "lull_loop_free in a callback");
-    loop = self(base);
-    lull_loop_fini(base);
-    /* In a child that was forked these are its copies. */
     loop_pipe_close(&loop->wake);
-    mem_release(loop->allocator, loop->watches);
-    mem_release(loop->allocator, loop->polled);
-    mem_release(loop->allocator, loop);
+    mem_release(common->allocator, loop->watches);
+    mem_release(common->allocator, loop->polled);
 }
+
+const struct loop_builtin_kind loop_builtin_kind = {
+    .name = "poll",
+    .size = sizeof(struct loop_poll),
+    .ops = {.watch = watch_fd, .alarm = set_alarm, .wake = wake_up, .soon = run_soon, .run_once = run_round},
+    .init = init,
+    .close = close_pipe,
+};
 
 int lull_loop_fd(struct lull_loop *base)
 {

@@ -2,7 +2,7 @@
 /*
  * The built-in loop where there is no epoll (configure --with-loop=poll): poll(2) and a pipe, opened when first needed.
  *
- * Decides: when to sleep, and for how long; what is heard before the turn. Called through the seam of lull/loop.h. Must not know who
+ * Decides: what is watched and how, and what is heard before the turn; the rest is loop_builtin's. Called through the seam of lull/loop.h. Must not know who
  * watches what.
  *
  * Its timer is the poll's timeout, in whole milliseconds and rounded up. It is run, or driven by nobody: what it watches is a list
@@ -14,12 +14,11 @@
 
 #include <poll.h>
 
+#include "loop/loop_builtin.h"
 #include "loop/loop_pipe.h"
-#include "lull/loop.h"
 
 struct loop_poll {
-    struct lull_loop base;
-    const struct lull_allocator *allocator; /* of this struct and its lists */
+    struct loop_builtin common; /* first; its allocator is that of the lists, too */
     struct loop_pipe wake;
     struct lull_watch **watches; /* in no order; a watch's `host` is its place, from 1 */
     size_t count, capacity;
@@ -30,8 +29,6 @@ struct loop_poll {
     unsigned changes;             /* of `watches`; atomic: another thread may run a turn while we sleep */
     struct lull_instant alarm_at; /* LULL_NEVER: none */
     unsigned char is_polling;     /* what is watched from now on needs a wake to be seen; atomic */
-    unsigned char is_due;         /* a turn was asked for; atomic */
-    bool is_alarm_due;            /* a turn was asked for by an alarm that was due when it was set */
 };
 
 #endif
