@@ -12,7 +12,7 @@
 #   size                                bytes of liblull.so, stripped, of the default build and of the smaller ones; a fault past 300 KiB
 #   distcheck                           the release archive, built, tested, installed and removed again
 #   lint                                shellcheck on the scripts
-#   format                              what clang-format would change in the sources
+#   format                              what clang-format would change in lines that are not in origin/main (or $LULL_FORMAT_BASE) yet
 set -eu
 cd "$(dirname "$0")/.."
 top=$(pwd -P)
@@ -80,10 +80,17 @@ lint() {
         -exec shellcheck -x -P SCRIPTDIR '{}' +
 }
 
+# The lines that are new since $LULL_FORMAT_BASE, and those that are not committed yet; the others were written before there was a style.
 format() {
     need clang-format clang-format
-    find include src tool testkit tests examples -name '*.[ch]' \
-        -exec clang-format --style=file --dry-run -Werror '{}' +
+    need git-clang-format clang-format
+    base=${LULL_FORMAT_BASE:-$(git merge-base HEAD origin/main 2>/dev/null || git rev-parse HEAD)}
+    changes=$(git clang-format --diff --extensions c,h "$base")
+    if printf '%s\n' "$changes" | grep -q '^[-+]'; then
+        printf '%s\n' "$changes"
+        return 1
+    fi
+    echo "qa: no line since $(git rev-parse --short "$base") would be changed"
 }
 
 known="gcc clang asan ubsan tsan race nopool asserting poll without-openssl without-cares size valgrind distcheck lint format"

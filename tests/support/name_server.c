@@ -154,8 +154,8 @@ static bool read_question(const struct name_message *m, struct question *q)
 }
 
 /* The header, and the question once more. */
-static void begin(const struct name_message *ask, const struct question *q, unsigned flags, unsigned records,
-                  struct name_message *out)
+static void begin(const struct name_message *ask, const struct question *q, unsigned flags,
+                  unsigned records, struct name_message *out)
 {
     out->len = 0;
     put(out, ask->bytes, 2);
@@ -179,7 +179,8 @@ static void put_record(struct name_message *out, unsigned type, const uint8_t *d
     put(out, data, len);
 }
 
-static void put_addr(const struct name_server *server, unsigned type, unsigned last, struct name_message *out)
+static void put_addr(const struct name_server *server, unsigned type, unsigned last,
+                     struct name_message *out)
 {
     if (type == TYPE_A) {
         put_record(out, type, (uint8_t[]){10, 0, (uint8_t)server->id, (uint8_t)last}, 4);
@@ -188,8 +189,8 @@ static void put_addr(const struct name_server *server, unsigned type, unsigned l
     }
 }
 
-static void answer_one(const struct name_server *server, const struct name_message *ask, const struct question *q,
-                       bool is_there, struct name_message *out)
+static void answer_one(const struct name_server *server, const struct name_message *ask,
+                       const struct question *q, bool is_there, struct name_message *out)
 {
     begin(ask, q, 0, is_there, out);
     if (is_there) {
@@ -197,8 +198,8 @@ static void answer_one(const struct name_server *server, const struct name_messa
     }
 }
 
-static void answer_many(const struct name_server *server, const struct name_message *ask, const struct question *q,
-                        bool is_tcp, struct name_message *out)
+static void answer_many(const struct name_server *server, const struct name_message *ask,
+                        const struct question *q, bool is_tcp, struct name_message *out)
 {
     const unsigned records = q->type == TYPE_A ? MANY : 0;
 
@@ -208,8 +209,8 @@ static void answer_many(const struct name_server *server, const struct name_mess
     }
 }
 
-static void answer_order(const struct name_server *server, const struct name_message *ask, const struct question *q,
-                         struct name_message *out)
+static void answer_order(const struct name_server *server, const struct name_message *ask,
+                         const struct question *q, struct name_message *out)
 {
     begin(ask, q, 0, q->type == TYPE_A ? 2 : 0, out);
     if (q->type == TYPE_A) {
@@ -244,8 +245,8 @@ static void change(struct name_server *server, size_t from, unsigned times, stru
     }
 }
 
-static void answer_noise(struct name_server *server, const struct name_message *ask, const struct question *q,
-                         struct name_message *out)
+static void answer_noise(struct name_server *server, const struct name_message *ask,
+                         const struct question *q, struct name_message *out)
 {
     answer_one(server, ask, q, true, out);
     switch (any(server, 7)) {
@@ -289,8 +290,8 @@ static bool is(const struct question *q, const char *label)
 }
 
 /* False: no answer at all. */
-static bool answer(struct name_server *server, const struct name_message *ask, const struct question *q, bool is_tcp,
-                   struct name_message *out)
+static bool answer(struct name_server *server, const struct name_message *ask,
+                   const struct question *q, bool is_tcp, struct name_message *out)
 {
     static const struct {
         const char *label;
@@ -321,20 +322,24 @@ static bool answer(struct name_server *server, const struct name_message *ask, c
     } else {
         const bool is_four = is(q, "four") || is(q, "app");
 
-        answer_one(server, ask, q, q->type == TYPE_A ? !is(q, "six") : q->type == TYPE_AAAA && !is_four, out);
+        answer_one(server, ask, q,
+                   q->type == TYPE_A ? !is(q, "six") : q->type == TYPE_AAAA && !is_four, out);
     }
     return true;
 }
 
 static bool is_held(const struct question *q)
 {
-    return is(q, "held") || (is(q, "held6") && q->type == TYPE_AAAA) || (is(q, "held4") && q->type == TYPE_A);
+    return is(q, "held") || (is(q, "held6") && q->type == TYPE_AAAA) ||
+           (is(q, "held4") && q->type == TYPE_A);
 }
 
-static void send_to(struct name_server *server, const struct name_message *m, const struct sockaddr_in *to)
+static void send_to(struct name_server *server, const struct name_message *m,
+                    const struct sockaddr_in *to)
 {
     /* Nobody may be there any more. */
-    (void)sendto(server->udp, m->bytes, m->len, MSG_NOSIGNAL, (const struct sockaddr *)to, sizeof(*to));
+    (void)sendto(server->udp, m->bytes, m->len, MSG_NOSIGNAL, (const struct sockaddr *)to,
+                 sizeof(*to));
 }
 
 static void serve_udp(struct name_server *server)
@@ -345,7 +350,8 @@ static void serve_udp(struct name_server *server)
 
     for (;;) {
         socklen_t len = sizeof(from);
-        const ssize_t got = recvfrom(server->udp, ask.bytes, sizeof(ask.bytes), 0, (struct sockaddr *)&from, &len);
+        const ssize_t got =
+            recvfrom(server->udp, ask.bytes, sizeof(ask.bytes), 0, (struct sockaddr *)&from, &len);
 
         if (got < 0) {
             return;

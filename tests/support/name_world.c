@@ -50,7 +50,8 @@ static void want_turn(struct lull_loop *loop)
     world_of(loop)->is_turn_wanted = true;
 }
 
-static const struct lull_loop_ops ops = {.watch = watch, .alarm = set_alarm, .wake = want_turn, .soon = want_turn};
+static const struct lull_loop_ops ops = {
+    .watch = watch, .alarm = set_alarm, .wake = want_turn, .soon = want_turn};
 
 void name_world_init(struct name_world *world, const struct lull_allocator *allocator)
 {
@@ -124,8 +125,8 @@ static bool run_round(struct name_world *world, int timeout_ms)
 
         watches[i] = world->watches[i];
         polled[i].fd = watches[i]->fd;
-        polled[i].events =
-            (short)(((want & LULL_WANT_READ) != 0 ? POLLIN : 0) | ((want & LULL_WANT_WRITE) != 0 ? POLLOUT : 0));
+        polled[i].events = (short)(((want & LULL_WANT_READ) != 0 ? POLLIN : 0) |
+                                   ((want & LULL_WANT_WRITE) != 0 ? POLLOUT : 0));
     }
     for (size_t i = 0; i < NAME_WORLD_SERVERS; i++) {
         count += name_server_fds(&world->servers[i], &polled[count]);
@@ -141,7 +142,8 @@ static bool run_round(struct name_world *world, int timeout_ms)
     }
     for (size_t i = 0; i < watched; i++) {
         if (polled[i].revents != 0) {
-            lull_watch_ready(&world->loop, watches[i], ready_of(polled[i].revents) & watches[i]->want);
+            lull_watch_ready(&world->loop, watches[i],
+                             ready_of(polled[i].revents) & watches[i]->want);
         }
     }
     if (world->before_turn != NULL) {

@@ -26,7 +26,9 @@ struct name_world {
     struct lull_instant alarm_at;
     bool is_turn_wanted;
     bool is_watch_refused;
-    void (*before_turn)(void *ctx); /* [nullable] the host's own code, when it has told what is ready, and not yet run the turn */
+    void (*before_turn)(
+        void *
+            ctx); /* [nullable] the host's own code, when it has told what is ready, and not yet run the turn */
     void *ctx;
     struct name_server servers[NAME_WORLD_SERVERS];
 };

@@ -22,8 +22,10 @@ struct name_asked {
     unsigned told;
     bool is_over;
     struct strbuf says;
-    char text[RESOLVER_WHY_BYTES + 2 * RESOLVER_ADDRS_MAX * 32]; /* "so far A B; answer A B", "failed: why" */
-    void (*then)(struct name_asked *asked, bool is_last);    /* [nullable] the asker's own code, inside the answer */
+    char text[RESOLVER_WHY_BYTES +
+              2 * RESOLVER_ADDRS_MAX * 32]; /* "so far A B; answer A B", "failed: why" */
+    void (*then)(struct name_asked *asked,
+                 bool is_last); /* [nullable] the asker's own code, inside the answer */
     void *ctx;
 };
 
@@ -63,8 +65,9 @@ static inline void name_asked_init(struct name_asked *asked)
 }
 
 /* Asks, in context. `server` NULL: the one of resolv.conf. As resolver_ops.start. */
-static inline int name_asked_start(struct name_asked *asked, struct name_world *world, struct resolver_ares *resolver,
-                                   const char *host, const struct addr *server, int64_t limit_ns)
+static inline int name_asked_start(struct name_asked *asked, struct name_world *world,
+                                   struct resolver_ares *resolver, const char *host,
+                                   const struct addr *server, int64_t limit_ns)
 {
     static uint64_t epoch;
     const struct resolver_question question = {
@@ -72,8 +75,9 @@ static inline int name_asked_start(struct name_asked *asked, struct name_world *
     struct lull_error error;
 
     asked->epoch = epoch;
-    const int rc = resolver->base.ops->start(&resolver->base, &world->loop, world->executor, &question,
-                                             name_asked_answer, asked, &asked->lookup, &error);
+    const int rc =
+        resolver->base.ops->start(&resolver->base, &world->loop, world->executor, &question,
+                                  name_asked_answer, asked, &asked->lookup, &error);
     ck_assert_int_eq(error.rc, rc);
     return rc;
 }

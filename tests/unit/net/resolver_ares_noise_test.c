@@ -22,7 +22,8 @@ static void ask_one(uint64_t chance, unsigned round, unsigned *answers)
     world.servers[0].chance = chance;
     name_asked_init(&asked);
     ck_assert_int_eq(lull_executor_enter(world.executor), LULL_OK);
-    ck_assert_int_eq(name_asked_start(&asked, &world, &resolver, "noise.x", &server, LIMIT_NS), LULL_OK);
+    ck_assert_int_eq(name_asked_start(&asked, &world, &resolver, "noise.x", &server, LIMIT_NS),
+                     LULL_OK);
     lull_executor_leave(world.executor);
     name_world_round(&world);
     if (round % 16 != 0) {

@@ -98,7 +98,8 @@ START_TEST(an_answer_is_told_once_and_nothing_is_left)
     start(&asked, rows[_i].host, &servers[0]);
     name_asked_wait(&asked, &world);
     const bool is_failure = strncmp(row, "failed", 6) == 0;
-    snprintf(says, sizeof(says), "%s%s%s", row, is_failure ? servers[0].text : "", is_failure ? ")" : "");
+    snprintf(says, sizeof(says), "%s%s%s", row, is_failure ? servers[0].text : "",
+             is_failure ? ")" : "");
     ck_assert_str_eq(asked.text, says);
     ck_assert_uint_eq(asked.told, 1);
     end();
@@ -370,7 +371,8 @@ static void ask_again(struct name_asked *asked, bool is_last)
     struct name_asked *next = asked->ctx;
 
     ck_assert(is_last);
-    ck_assert_int_eq(name_asked_start(next, &world, &resolver, "both.x", &servers[1], LIMIT_NS), LULL_OK);
+    ck_assert_int_eq(name_asked_start(next, &world, &resolver, "both.x", &servers[1], LIMIT_NS),
+                     LULL_OK);
 }
 
 START_TEST(a_lookup_is_started_inside_the_last_answer_of_another)
@@ -515,7 +517,8 @@ static Suite *resolver_ares_suite(void)
     TCase *cases = tcase_create("resolver_ares");
 
     tcase_add_checked_fixture(cases, forget_environment, drop_files);
-    tcase_add_loop_test(cases, an_answer_is_told_once_and_nothing_is_left, 0, (int)(sizeof(rows) / sizeof(rows[0])));
+    tcase_add_loop_test(cases, an_answer_is_told_once_and_nothing_is_left, 0,
+                        (int)(sizeof(rows) / sizeof(rows[0])));
     tcase_add_test(cases, a_truncated_answer_is_asked_for_again_over_tcp);
     tcase_add_test(cases, a_name_of_the_hosts_file_asks_nobody);
     tcase_add_test(cases, silence_ends_at_the_limit_and_not_before);
