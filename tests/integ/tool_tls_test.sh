@@ -51,7 +51,7 @@ has "anybody is believed, loudly" "$status $said" "0 " "insecure_skip_verify"
 tls --cacert "$certs/leaf.key" "localhost:$port"
 has "a file of another kind" "$status $said" "64 " "ca_file " "no certificate in it"
 tls --cacert /nonexistent "localhost:$port"
-is "a root that is not there" "64 lull: ca_file /nonexistent: No such file or directory (errno 2)" "$status $said"
+is "a root that is not there" "64 lull: ca_file /nonexistent: no such file or directory (errno 2)" "$status $said"
 SSL_CERT_FILE=$certs/ca.pem
 export SSL_CERT_FILE
 tls "localhost:$port"
