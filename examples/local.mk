@@ -17,6 +17,11 @@ noinst_PROGRAMS += examples/life
 examples_life_SOURCES = examples/life.c
 examples_life_LDADD = liblull.la
 
+# Its last line is the one that Check programs print.
+check_PROGRAMS += examples/log_lines
+examples_log_lines_SOURCES = examples/log_lines.c
+examples_log_lines_LDADD = liblull.la
+
 check_PROGRAMS += examples/fake_clock_test
 examples_fake_clock_test_SOURCES = examples/fake_clock_test.c
 examples_fake_clock_test_LDADD = liblull.la $(CHECK_LIBS)

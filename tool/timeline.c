@@ -9,32 +9,6 @@
 #include "base64.h"
 #include "text.h"
 
-static const char *const event_names[] = {
-    [LULL_EVENT_STATE] = "state",
-    [LULL_EVENT_DIAL] = "dial",
-    [LULL_EVENT_CONNECTED] = "connected",
-    [LULL_EVENT_SETTINGS] = "settings",
-    [LULL_EVENT_DIAL_FAILED] = "dial failed",
-    [LULL_EVENT_LOST] = "lost",
-    [LULL_EVENT_GOAWAY] = "goaway",
-    [LULL_EVENT_CALL_STARTED] = "started",
-    [LULL_EVENT_CALL_SENT] = "sent",
-    [LULL_EVENT_CALL_HEADERS] = "headers",
-    [LULL_EVENT_CALL_MESSAGE] = "message",
-    [LULL_EVENT_CALL_CLOSED] = "closed",
-    [LULL_EVENT_PING] = "ping",
-    [LULL_EVENT_WARNING] = "warning",
-    [LULL_EVENT_NAME] = "name",
-    [LULL_EVENT_NAME_FAILED] = "name failed",
-};
-
-static const char *event_name(enum lull_event_kind kind)
-{
-    size_t count = sizeof(event_names) / sizeof(event_names[0]);
-    /* A newer library may tell of more. */
-    return (size_t)kind < count && event_names[kind] != NULL ? event_names[kind] : "event";
-}
-
 static double milliseconds(int64_t ns)
 {
     return (double)ns / (double)LULL_MS;
@@ -49,9 +23,8 @@ void tool_timeline_event(void *ctx, const struct lull_event *event)
 {
     const struct timeline *timeline = ctx;
     int64_t since_ns = lull_instant_diff(event->at, timeline->start_at);
-    (void)fprintf(stderr, "%10.3f ms  %-11s  ", milliseconds(since_ns), event_name(event->kind));
-    tool_text_put(stderr, event->detail, strlen(event->detail));
-    (void)fputc('\n', stderr);
+    (void)fprintf(stderr, "%10.3f ms  %-11s  %s\n", milliseconds(since_ns),
+                  lull_event_name((int)event->kind), event->detail);
 }
 
 static bool is_binary(const struct lull_metadatum *pair)

@@ -11,6 +11,7 @@
 #ifndef LULL_CHANNEL_H
 #define LULL_CHANNEL_H
 
+#include <lull/log.h>
 #include <lull/rc.h>
 #include <lull/status.h>
 #include <lull/trace.h>
@@ -76,6 +77,7 @@ struct lull_channel_options {
                                             In a turn; must not call into lull, nor close or keep fd. Not asked where the world has
                                             a dialer of its own. Since 0.3 */
     void *on_socket_ctx;                 /**< [borrow] handed to on_socket. Since 0.3 */
+    struct lull_log log; /**< lines of the log; line NULL: none (log.h). Since 0.3 */
 };
 
 /** Fills in the defaults of options of `size` bytes: what lull_channel_options_init stands on, which passes the size that the program was

@@ -8,6 +8,7 @@ pkginclude_HEADERS += \
 	include/lull/executor.h \
 	include/lull/idle.h \
 	include/lull/keepalive.h \
+	include/lull/log.h \
 	include/lull/loop.h \
 	include/lull/lull.h \
 	include/lull/metadata.h \

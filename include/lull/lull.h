@@ -14,6 +14,7 @@
 #include <lull/executor.h>
 #include <lull/idle.h>
 #include <lull/keepalive.h>
+#include <lull/log.h>
 #include <lull/loop.h>
 #include <lull/metadata.h>
 #include <lull/rc.h>

@@ -18,6 +18,7 @@
 #include <lull/metadata.h>
 #include <lull/rc.h>
 #include <lull/status.h>
+#include <lull/log.h>
 #include <lull/trace.h>
 #include <lull/types.h>
 #include <lull/world.h>
@@ -70,6 +71,7 @@ struct lull_server_options {
     struct lull_credentials *credentials; /**< [ref, nullable] TLS by these, which need a
                                              certificate (credentials.h); NULL: plaintext. Since 0.3
                                            */
+    struct lull_log log; /**< lines of the log; line NULL: none (log.h). Since 0.3 */
 };
 
 /** Fills in the defaults of options of `size` bytes: what lull_server_options_init stands on, which passes the size that the program was

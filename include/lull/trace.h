@@ -42,8 +42,8 @@ struct lull_counters {
 
 /** What happened. Values are fixed; more may come. Since 0.1. */
 enum lull_event_kind {
-    LULL_EVENT_STATE =
-        0, /**< the channel's connectivity changed; detail says from what to what and why */
+    LULL_EVENT_STATE = 0, /**< the channel's connectivity changed; detail says from what to what and why. Of a server (since 0.3): it
+                             listens, shuts down, is closed */
     LULL_EVENT_DIAL = 1,      /**< a connection attempt started; detail has the address */
     LULL_EVENT_CONNECTED = 2, /**< the connect completed */
     LULL_EVENT_SETTINGS = 3,  /**< the server's first SETTINGS came: READY */
@@ -71,8 +71,11 @@ struct lull_event {
     struct lull_instant at;
     uint64_t call_id;   /**< counts calls of a channel from 1; 0 when it is not about a call */
     const char *target; /**< the channel's target */
-    const char *detail; /**< one readable line, never NULL */
+    const char *detail; /**< one readable line without control characters, never NULL */
 };
+
+/** The name of a kind ("dial failed"); "event" for a value that is none. Static. Any thread, hooks included. Since 0.3. */
+LULL_API const char *lull_event_name(int kind);
 
 /** Where events go. Called inside a turn; must not call into lull. No text is made where there is
  * no hook. Since 0.1. */

@@ -4,6 +4,7 @@ liblull_core_la_SOURCES += \
 	src/base/container.h \
 	src/base/invariant.c src/base/invariant.h \
 	src/base/list.h \
+	src/base/log.c src/base/log.h \
 	src/base/mem.c src/base/mem.h \
 	src/base/metadata.c src/base/metadata.h \
 	src/base/method.c src/base/method.h \

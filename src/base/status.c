@@ -4,7 +4,12 @@
  */
 #include "base/status.h"
 
+#include <inttypes.h>
+
 #include "lull/rc.h"
+
+/* Of a peer's debug data. */
+#define DEBUG_QUOTED_BYTES 48
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -159,6 +164,20 @@ enum lull_code status_from_h2_error(uint32_t code)
 const char *status_h2_error_name(uint32_t code)
 {
     return code < COUNT(h2_errors) ? h2_errors[code].name : "unknown error code";
+}
+
+void status_goaway_text(struct strbuf *sb, uint32_t code, const uint8_t *debug, size_t debug_len)
+{
+    if (code < COUNT(h2_errors)) {
+        strbuf_printf(sb, "GOAWAY(%s", h2_errors[code].name);
+    } else {
+        strbuf_printf(sb, "GOAWAY(error code 0x%" PRIx32, code);
+    }
+    if (debug_len > 0) {
+        strbuf_add(sb, ", ");
+        strbuf_quoted(sb, debug, debug_len, DEBUG_QUOTED_BYTES);
+    }
+    strbuf_add(sb, ")");
 }
 
 bool status_parse_grpc(const uint8_t *value, size_t len, enum lull_code *out)

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/strbuf.h"
 #include "lull/status.h"
 
 /* The code for a reply without grpc-status (grpc/doc/http-grpc-status-mapping.md). 0: there was no
@@ -31,5 +32,8 @@ bool status_parse_grpc(const uint8_t *value, size_t len, enum lull_code *out);
 
 /* "REFUSED_STREAM"; "unknown error code" for a value that RFC 9113 does not list. Static. */
 const char *status_h2_error_name(uint32_t code);
+
+/* Adds GOAWAY(NO_ERROR, "debug"): the peer's debug data [nullable] quoted, the first 48 bytes of it. */
+void status_goaway_text(struct strbuf *sb, uint32_t code, const uint8_t *debug, size_t debug_len);
 
 #endif

@@ -37,7 +37,7 @@ static void end_by(struct lull_call *call, enum lull_reason reason)
 
 static void report_pause(const struct lull_call *call)
 {
-    if (trace_is_on(&call->channel->trace)) {
+    if (trace_wants(&call->channel->trace, LULL_EVENT_WARNING)) {
         char window[40];
         struct strbuf sb;
         strbuf_init(&sb, window, sizeof(window));

@@ -271,9 +271,8 @@ static int make_on(const struct origin *origin, const struct lull_channel_option
     channel->options.loop = channel->world.loop;
     channel->options.authority = channel->authority;
     channel->options.user_agent = channel->user_agent;
-    channel->trace.hook = resolved.trace;
-    channel->trace.executor = channel->executor;
-    channel->trace.target = channel->target;
+    trace_init(&channel->trace, &resolved.trace, &resolved.log, false, channel->executor,
+               channel->target);
     if (resolved.credentials != NULL && tls_is_insecure(resolved.credentials)) {
         TRACE(&channel->trace, LULL_EVENT_WARNING, 0,
               "insecure_skip_verify: any server will be believed to be %s", channel->authority);

@@ -110,7 +110,7 @@ static void on_failed(struct channel_resolve *r, const char *why)
     struct strbuf sb;
     strbuf_init(&sb, r->why, sizeof(r->why));
     strbuf_add(&sb, why);
-    if (trace_is_on(&channel->trace)) {
+    if (trace_wants(&channel->trace, LULL_EVENT_NAME_FAILED)) {
         trace_failure(r, next_at);
     }
     r->is_forgotten = false;
@@ -151,7 +151,7 @@ static void on_answer(void *ctx, const struct resolver_answer *answer)
         on_failed(r, answer->why);
         return;
     }
-    if (trace_is_on(&r->channel->trace)) {
+    if (trace_wants(&r->channel->trace, LULL_EVENT_NAME)) {
         trace_answer(r, answer);
     }
     if (subchannel_set_addresses(&r->channel->subchannel, answer->addrs, answer->count) !=

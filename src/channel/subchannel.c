@@ -14,8 +14,6 @@
 #include "channel/failure.h"
 #include "exec/executor.h"
 
-#define DEBUG_QUOTED_BYTES 48
-
 const char *subchannel_phase_name(enum subchannel_phase phase)
 {
     static const char *const names[] = {"idle",  "spacing", "dialling", "greeting",
@@ -83,12 +81,7 @@ static void on_goaway(struct h2_transport *transport, uint32_t code, int32_t las
     struct strbuf sb;
     connection->has_goaway = true;
     strbuf_init(&sb, connection->goaway_text, sizeof(connection->goaway_text));
-    strbuf_printf(&sb, "GOAWAY(%s", status_h2_error_name(code));
-    if (debug_len > 0) {
-        strbuf_add(&sb, ", ");
-        strbuf_quoted(&sb, debug, debug_len, DEBUG_QUOTED_BYTES);
-    }
-    strbuf_add(&sb, ")");
+    status_goaway_text(&sb, code, debug, debug_len);
     TRACE(sub->options.trace, LULL_EVENT_GOAWAY, 0, "%s: %s, last stream %" PRId32,
           connection_peer_text(connection), connection->goaway_text, last_stream_id);
     if (lull_keepalive_is_too_many_pings(code, debug, debug_len)) {

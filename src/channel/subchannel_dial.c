@@ -91,7 +91,7 @@ static void fail_address(struct subchannel *sub, size_t index, const struct faul
     }
     add_so_far(sub, index, fault);
     eyeballs_on_failed(&sub->eyeballs, index, now);
-    if (trace_is_on(sub->options.trace)) {
+    if (trace_wants(sub->options.trace, LULL_EVENT_DIAL_FAILED)) {
         trace_failure(sub, index, fault->reason, now);
     }
 }
@@ -244,7 +244,7 @@ static void greet(struct subchannel *sub, size_t index)
         fail_greeting_nomem(sub, index);
         return;
     }
-    if (trace_is_on(sub->options.trace)) {
+    if (trace_wants(sub->options.trace, LULL_EVENT_CONNECTED)) {
         char text[ADDR_TEXT_BYTES + 96];
         struct strbuf sb;
         strbuf_init(&sb, text, sizeof(text));

@@ -17,7 +17,7 @@ void subchannel_on_too_many_pings(const struct connection *connection)
     struct lull_instant now = lull_executor_now(sub->options.executor);
     int64_t before_ns = lull_keepalive_interval_ns(interval, now);
     lull_keepalive_interval_on_too_many_pings(interval, connection->keepalive_time_ns, now);
-    if (trace_is_on(sub->options.trace)) {
+    if (trace_wants(sub->options.trace, LULL_EVENT_WARNING)) {
         char from[DURATION_BYTES];
         char to[DURATION_BYTES];
         struct strbuf sb;
@@ -83,7 +83,7 @@ static void on_ping(struct h2_transport *transport, int64_t rtt_ns)
 
 void subchannel_watch_pings(const struct connection *connection)
 {
-    if (trace_is_on(connection->subchannel->options.trace)) {
+    if (trace_wants(connection->subchannel->options.trace, LULL_EVENT_PING)) {
         h2_transport_watch_pings(connection->transport, on_ping);
     }
 }

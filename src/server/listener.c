@@ -10,6 +10,7 @@
 #include "base/container.h"
 #include "base/mem.h"
 #include "base/rc.h"
+#include "base/strbuf.h"
 #include "exec/executor.h"
 #include "loop/loop.h"
 #include "net/endpoint_tcp.h"
@@ -85,6 +86,18 @@ static bool has_path(const struct addr *addr)
 
 /* ---- accepting */
 
+static void warn(const struct listener *listener, const char *what, int err)
+{
+    const struct trace *trace = &listener->server->trace;
+    if (trace_wants(trace, LULL_EVENT_WARNING)) {
+        char text[128];
+        struct strbuf sb;
+        strbuf_init(&sb, text, sizeof(text));
+        strbuf_errno(&sb, err);
+        trace_tell(trace, LULL_EVENT_WARNING, 0, "%s: %s: %s", listener->addr.text, what, text);
+    }
+}
+
 static void resume_later(struct listener *listener)
 {
     listener->is_paused = true;
@@ -106,8 +119,7 @@ static void watch(struct listener *listener)
 {
     const int err = set_watch(listener);
     if (err != 0 && !listener->is_closed) {
-        TRACE(&listener->server->trace, LULL_EVENT_WARNING, 0, "%s cannot be watched: %s",
-              listener->addr.text, strerror(err));
+        warn(listener, "cannot be watched", err);
         resume_later(listener);
     }
 }
@@ -115,8 +127,7 @@ static void watch(struct listener *listener)
 static void pause_accepting(struct listener *listener, int err)
 {
     struct lull_server *server = listener->server;
-    TRACE(&server->trace, LULL_EVENT_WARNING, 0, "%s: accepting pauses: %s", listener->addr.text,
-          strerror(err));
+    warn(listener, "accepting pauses", err);
     server->stats.accept_pauses++;
     resume_later(listener);
     watch(listener);

@@ -128,9 +128,7 @@ static void set_up(struct lull_server *server, const struct lull_server_options 
     server->executor = lull_loop_executor(world->loop);
     server->counters = executor_counters(server->executor);
     server->counters->allocations++;
-    server->trace.hook = options->trace;
-    server->trace.executor = server->executor;
-    server->trace.target = "";
+    trace_init(&server->trace, &options->trace, &options->log, true, server->executor, "");
     server->grace_ns = LULL_NEVER;
     list_init(&server->methods);
     list_init(&server->listeners);
@@ -248,10 +246,15 @@ static int shield(struct lull_server *server, struct endpoint **endpoint)
 
 void server_accept(struct lull_server *server, struct endpoint *endpoint)
 {
-    if (server->is_shut_down || shield(server, &endpoint) != 0 ||
-        server_conn_open(server, endpoint) != LULL_OK) {
-        endpoint_close(endpoint);
+    const bool is_wanted = !server->is_shut_down;
+    if (is_wanted && shield(server, &endpoint) == 0 && server_conn_open(server, endpoint) == LULL_OK) {
+        return;
     }
+    if (is_wanted) {
+        TRACE(&server->trace, LULL_EVENT_WARNING, 0, "%s is not served: no memory for a connection",
+              endpoint->peer.text);
+    }
+    endpoint_close(endpoint);
 }
 
 void server_on_conn_gone(struct lull_server *server)
@@ -279,11 +282,14 @@ int lull_server_listen(struct lull_server *server, const char *address, struct l
     }
     bool had_to_enter = executor_enter(server->executor);
     int rc = listener_open(server, address, error);
-    executor_leave(server->executor, had_to_enter);
     if (rc == LULL_OK) {
+        struct list_node *last = server->listeners.prev;
         server->trace.target =
             LIST_ENTRY(list_first(&server->listeners), struct listener, in_listeners)->addr.text;
+        TRACE(&server->trace, LULL_EVENT_STATE, 0, "listening at %s",
+              LIST_ENTRY(last, struct listener, in_listeners)->addr.text);
     }
+    executor_leave(server->executor, had_to_enter);
     return rc;
 }
 
@@ -318,6 +324,8 @@ void lull_server_shutdown(struct lull_server *server, int64_t grace_ns,
     }
     bool had_to_enter = executor_enter(server->executor);
     server->is_shut_down = true;
+    TRACE(&server->trace, LULL_EVENT_STATE, 0, "shuts down with %llu connections",
+          (unsigned long long)server->stats.connections);
     server->drained = drained;
     server->drained_ctx = ctx;
     stop_listening(server);
@@ -338,6 +346,8 @@ static void close_now(struct lull_server *server)
         return;
     }
     server->is_closed = server->is_shut_down = true;
+    TRACE(&server->trace, LULL_EVENT_STATE, 0, "closed with %llu connections",
+          (unsigned long long)server->stats.connections);
     (void)lull_executor_unpost(server->executor, &server->drained_task);
     stop_listening(server);
     LIST_FOR_EACH_SAFE(node, after, &server->conns)

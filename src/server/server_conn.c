@@ -9,6 +9,8 @@
 #include "base/container.h"
 #include "base/invariant.h"
 #include "base/mem.h"
+#include "base/status.h"
+#include "base/strbuf.h"
 #include "exec/executor.h"
 #include "net/endpoint.h"
 #include "server/server.h"
@@ -56,11 +58,15 @@ static void on_settings(struct h2_transport *transport)
 static void on_goaway(struct h2_transport *transport, uint32_t code, int32_t last_stream_id,
                       const uint8_t *debug, size_t debug_len)
 {
-    (void)transport;
-    (void)code;
-    (void)last_stream_id;
-    (void)debug;
-    (void)debug_len;
+    const struct server_conn *conn = conn_of(transport);
+    (void)last_stream_id; /* a server opens none */
+    if (trace_wants(&conn->server->trace, LULL_EVENT_GOAWAY)) {
+        char text[128];
+        struct strbuf sb;
+        strbuf_init(&sb, text, sizeof(text));
+        status_goaway_text(&sb, code, debug, debug_len);
+        trace_tell(&conn->server->trace, LULL_EVENT_GOAWAY, 0, "%s says %s", conn->peer, text);
+    }
 }
 
 static void on_capacity(struct h2_transport *transport)

@@ -145,6 +145,12 @@ int server_options_resolve(const struct lull_server_options *given, struct lull_
                        "option credentials has no certificate to show: identity or identity_fn is "
                        "needed");
     }
+    if (out->log.level < 0 || out->log.level > LULL_LOG_DEBUG) {
+        return rc_fail(error, LULL_RC_INVALID, "option log.level is %d, not in 0 to 7", out->log.level);
+    }
+    if (out->log.level == 0) {
+        out->log.level = LULL_LOG_INFO;
+    }
     if (out->world != NULL && out->world->size != sizeof(*out->world)) {
         return rc_fail(error, LULL_RC_INVALID, "option world has size %zu, this library's is %zu",
                        out->world->size, sizeof(*out->world));

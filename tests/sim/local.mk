@@ -10,6 +10,7 @@ check_PROGRAMS += \
 	tests/sim/idle_cases_test \
 	tests/sim/idle_test \
 	tests/sim/keepalive_test \
+	tests/sim/log_test \
 	tests/sim/seed_test \
 	tests/sim/time_test \
 	tests/sim/walk_test \
@@ -20,6 +21,7 @@ tests_sim_crowd_test_SOURCES = tests/sim/crowd_test.c $(SIM_LIFE)
 tests_sim_idle_cases_test_SOURCES = tests/sim/idle_cases_test.c $(SIM_LIFE)
 tests_sim_idle_test_SOURCES = tests/sim/idle_test.c $(SIM_LIFE)
 tests_sim_keepalive_test_SOURCES = tests/sim/keepalive_test.c $(SIM_LIFE)
+tests_sim_log_test_SOURCES = tests/sim/log_test.c $(SIM_LIFE)
 tests_sim_time_test_SOURCES = tests/sim/time_test.c $(SIM_LIFE)
 tests_sim_walk_test_SOURCES = tests/sim/walk_test.c $(SIM_LIFE)
 tests_sim_watch_hour_test_SOURCES = tests/sim/watch_hour_test.c tests/support/etcd_wire.c tests/support/etcd_wire.h $(SIM_LIFE)

@@ -4,6 +4,7 @@
  */
 #include "server/server_conn.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -193,6 +194,51 @@ START_TEST(memory_may_fail_at_any_place)
 }
 END_TEST
 
+static char logged[4096];
+
+static void log_line(void *ctx, const struct lull_log_line *line)
+{
+    const size_t len = strlen(logged);
+    ck_assert_ptr_eq(ctx, &rig);
+    snprintf(logged + len, sizeof(logged) - len, "%s: %s\n", lull_log_level_name((int)line->level),
+             line->text);
+}
+
+/* NO_ERROR, last stream 0, and debug data that wants a line of its own. */
+static const uint8_t going[] = {0, 0, 0, 0, 0, 0, 0, 0, 'b', 'y', 'e', '\n', 'l', 'o', 's', 't'};
+
+START_TEST(its_log_tells_who_comes_and_goes)
+{
+    rig_init(&rig);
+    rig.options.log = (struct lull_log){log_line, &rig, LULL_LOG_INFO};
+    logged[0] = '\0';
+    rig_open(&rig);
+    rig_join(&rig, &raws[0]);
+    raw_request(&raws[0], 1, RIG_METHOD, true, NULL);
+    raw_frame(&raws[0], FRAME_GOAWAY, 0, 0, going, sizeof(going));
+    raw_fini(&raws[0]);
+    rig_settle(&rig);
+    lull_server_shutdown(rig.server, LULL_NEVER, NULL, NULL);
+    rig_settle(&rig);
+    lull_server_close(rig.server);
+    const char *const parts[] = {
+        "info: connected: ",
+        "info: goaway: ",
+        " says GOAWAY(NO_ERROR, \"bye\\x0alost\")\n",
+        "info: lost: ",
+        "info: state: shuts down with 0 connections\n",
+        "info: state: closed with 0 connections\n",
+    };
+    const char *at = logged;
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        at = strstr(at, parts[i]);
+        ck_assert_msg(at != NULL, "\"%s\" is not in its place in:\n%s", parts[i], logged);
+    }
+    ck_assert_ptr_null(strstr(logged, "debug"));
+    rig_fini(&rig);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("server/server_conn");
@@ -204,6 +250,7 @@ static Suite *suite(void)
     tcase_add_test(t, a_server_that_was_shut_down_takes_no_connection);
     tcase_add_test(t, metadata_over_the_limit_ends_only_its_call);
     tcase_add_test(t, memory_may_fail_at_any_place);
+    tcase_add_test(t, its_log_tells_who_comes_and_goes);
     suite_add_tcase(s, t);
     return s;
 }
