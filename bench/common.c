@@ -38,7 +38,7 @@ void bench_arguments(struct bench_args *args, int argc, char **argv)
     int i;
 
     if (argc < 4) {
-        bench_fail("usage", "PROGRAM MODE PORT SECONDS [n=COUNT] [size=BYTES] [tls=CA] [deadline=0|1] [more=WORD]");
+        bench_fail("usage", "PROGRAM MODE PORT SECONDS [n=COUNT] [size=BYTES] [tls=CA] [deadline=0|1] [calls=COUNT]");
     }
     memset(args, 0, sizeof(*args));
     args->mode = argv[1];
@@ -47,7 +47,6 @@ void bench_arguments(struct bench_args *args, int argc, char **argv)
     args->count = 1;
     args->size = 64;
     args->deadline = true;
-    args->more = "";
     args->is_once = once != NULL && strcmp(once, "1") == 0;
     for (i = 4; i < argc; i++) {
         if (strncmp(argv[i], "n=", 2) == 0) {
@@ -58,11 +57,14 @@ void bench_arguments(struct bench_args *args, int argc, char **argv)
             args->ca = argv[i] + 4;
         } else if (strncmp(argv[i], "deadline=", 9) == 0) {
             args->deadline = argv[i][9] != '0';
-        } else if (strncmp(argv[i], "more=", 5) == 0) {
-            args->more = argv[i] + 5;
+        } else if (strncmp(argv[i], "calls=", 6) == 0) {
+            args->calls = (uint64_t)atol(argv[i] + 6);
         } else {
             bench_fail("no such argument", argv[i]);
         }
+    }
+    if (args->is_once && args->count > 8) {
+        args->count = 8;
     }
     if (args->count < 1 || args->seconds <= 0) {
         bench_fail("arguments", "a count and a time are wanted");
@@ -75,6 +77,16 @@ uint64_t bench_now_ns(void)
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+}
+
+void bench_all_files(void)
+{
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
 }
 
 static uint64_t timeval_ns(struct timeval t)
@@ -91,7 +103,7 @@ void bench_usage(struct bench_usage *out)
     out->switches = (uint64_t)usage.ru_nvcsw + (uint64_t)usage.ru_nivcsw;
 }
 
-void bench_meter_begin(struct bench_meter *meter, const struct bench_args *args, uint64_t once_ops, const uint64_t *syscalls)
+void bench_meter_begin(struct bench_meter *meter, const struct bench_args *args, uint64_t once_ops)
 {
     uint64_t now = bench_now_ns();
     uint64_t length = (uint64_t)(args->seconds * 1e9);
@@ -99,9 +111,8 @@ void bench_meter_begin(struct bench_meter *meter, const struct bench_args *args,
     if (meter->samples_ns == NULL) {
         meter->samples_ns = bench_memory(SAMPLES_MAX * sizeof(*meter->samples_ns));
     }
-    meter->is_once = args->is_once;
-    meter->once_ops = once_ops;
-    meter->syscalls = syscalls;
+    meter->is_once = args->is_once || args->calls > 0;
+    meter->once_ops = args->calls > 0 ? args->calls : once_ops;
     meter->warm_until_ns = now + length / 5;
     meter->until_ns = now + length / 5 + length;
     meter->is_warm = meter->is_over = false;
@@ -113,14 +124,14 @@ static void finish(struct bench_meter *meter, uint64_t now_ns)
 {
     meter->ended_ns = now_ns;
     bench_usage(&meter->ended);
-    meter->syscalls_ended = meter->syscalls != NULL ? *meter->syscalls : 0;
+    meter->syscalls_ended = meter->syscalls != NULL ? meter->syscalls(meter->syscalls_ctx) : 0;
     meter->is_over = true;
 }
 
 static void start(struct bench_meter *meter, uint64_t now_ns)
 {
     bench_usage(&meter->began);
-    meter->syscalls_began = meter->syscalls != NULL ? *meter->syscalls : 0;
+    meter->syscalls_began = meter->syscalls != NULL ? meter->syscalls(meter->syscalls_ctx) : 0;
     meter->began_ns = now_ns;
     meter->is_warm = true;
 }

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* PROGRAM MODE PORT SECONDS [key=value]... */
+/* PROGRAM MODE PORT SECONDS [key=value]..., see bench_arguments. */
 struct bench_args {
     const char *mode;
     int port;
@@ -18,7 +18,7 @@ struct bench_args {
     size_t size;      /* size=: bytes of a message */
     const char *ca;   /* tls=FILE: the roots of a TLS port; NULL: plaintext */
     bool deadline;    /* deadline=0: none on the calls */
-    const char *more; /* more=: a word that one mode understands */
+    uint64_t calls;   /* calls=: so many operations, no warm-up; 0: by time */
     bool is_once;     /* BENCH_ONCE: the smallest count, nothing measured */
 };
 
@@ -33,6 +33,9 @@ void *bench_memory(size_t size);
 
 uint64_t bench_now_ns(void);
 
+/* As many descriptors as the system lets us have. */
+void bench_all_files(void);
+
 /* What this process has used: user and system time, and the switches of all its threads. */
 struct bench_usage {
     uint64_t cpu_ns;
@@ -46,14 +49,15 @@ struct bench_meter {
     uint64_t ops, once_ops;
     bool is_warm, is_over, is_once;
     struct bench_usage began, ended;
-    const uint64_t *syscalls; /* nullable: a counter that runs, read at both ends */
+    uint64_t (*syscalls)(void *ctx); /* nullable: a count that grows, asked at both ends */
+    void *syscalls_ctx;
     uint64_t syscalls_began, syscalls_ended;
     uint32_t *samples_ns;
     size_t sample_count;
 };
 
-/* `once_ops`: so many operations are enough when nothing is measured. */
-void bench_meter_begin(struct bench_meter *meter, const struct bench_args *args, uint64_t once_ops, const uint64_t *syscalls);
+/* `once_ops`: so many operations are enough when nothing is measured. Who counts system calls sets `syscalls` before. */
+void bench_meter_begin(struct bench_meter *meter, const struct bench_args *args, uint64_t once_ops);
 
 /* One operation that began at `from_ns` is over; `count` of them, without a time each. False: the time is over. */
 bool bench_meter_sample(struct bench_meter *meter, uint64_t from_ns, uint64_t now_ns);

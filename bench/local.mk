@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # The benchmarks: `make bench` builds them, bench/run runs them, and `make check` sees each of them work once (bench/README.md).
 # BENCHES are what configure found the libraries for.
-BENCHES = bench/ngserver bench/raw bench/ngclient
+BENCHES = bench/ngserver bench/raw bench/ngclient bench/callbench
 EXTRA_DIST += bench
 SCRIPT_TESTS += bench/check.sh
 
@@ -24,6 +24,12 @@ bench_raw_LDADD =
 bench_ngclient_SOURCES = bench/ngclient.c bench/ngclient.h bench/ngclient_stream.c bench/ngconn.c bench/tls.c bench/tls.h $(BENCH_COMMON)
 bench_ngclient_CPPFLAGS = $(BENCH_NG_CPPFLAGS)
 bench_ngclient_LDADD = $(NGHTTP2_LIBS) $(OPENSSL_LIBS)
+
+# lull, as a user sees it.
+bench_callbench_SOURCES = bench/callbench.c bench/callbench.h bench/callbench_many.c bench/callbench_stream.c bench/callbench_sync.c \
+	$(BENCH_COMMON)
+bench_callbench_CPPFLAGS = $(BENCH_CPPFLAGS)
+bench_callbench_LDADD = liblull.la
 
 EXTRA_PROGRAMS += $(BENCHES)
 check_DATA += $(BENCHES)

@@ -8,7 +8,6 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 struct pool {
     struct ngcall *calls;
@@ -52,7 +51,7 @@ static void outstanding(struct ng *ng, const char *path)
     ng->on_closed = ended;
     goes_on = true;
     ng_open(ng);
-    bench_meter_begin(&ng->meter, &ng->args, (uint64_t)n * 2, &ng->syscalls);
+    bench_meter_begin(&ng->meter, &ng->args, (uint64_t)n * 2);
     while (goes_on) {
         while (pool.over_count > 0) {
             struct ngcall *call = pool.over[--pool.over_count];
@@ -85,7 +84,7 @@ static void bidi(struct ng *ng)
     ng->on_message = echoed;
     goes_on = true;
     ng_open(ng);
-    bench_meter_begin(&ng->meter, &ng->args, 3, &ng->syscalls);
+    bench_meter_begin(&ng->meter, &ng->args, 3);
     ng_start(ng, &call, "/bench/Echo");
     call.from_ns = bench_now_ns();
     while (goes_on) {
@@ -125,7 +124,7 @@ static void connects(struct ng *ng)
     ng->on_message = ignore;
     ng->on_closed = answered;
     goes_on = true;
-    bench_meter_begin(&ng->meter, &ng->args, 3, &ng->syscalls);
+    bench_meter_begin(&ng->meter, &ng->args, 3);
     while (goes_on) {
         uint64_t from = bench_now_ns();
 
@@ -139,16 +138,12 @@ static void connects(struct ng *ng)
 static void memory(struct ng *ng)
 {
     static struct ngcall call;
-    int n = ng->args.is_once ? 3 : ng->args.count;
-    struct rlimit files;
+    int n = ng->args.count;
     struct mallinfo2 before, after;
     long rss;
     int i;
 
-    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-        files.rlim_cur = files.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &files);
-    }
+    bench_all_files();
     call.body = ng_message(ng->args.size);
     call.body_len = ng->args.size + PREFIX;
     ng->on_message = ignore;
@@ -163,6 +158,38 @@ static void memory(struct ng *ng)
     bench_print("heap_kib", (double)(after.uordblks + after.hblkhd - before.uordblks - before.hblkhd) / 1024.0 / n);
     bench_print("rss_kib", (double)(bench_rss_kib() - rss) / n);
     bench_print("threads", bench_threads());
+}
+
+/* One call at a time, on one connection after another. */
+static void channels(const struct bench_args *args, struct ng *first)
+{
+    int n = args->count;
+    struct ng *all = bench_memory((size_t)n * sizeof(*all));
+    struct ngcall *calls = bench_memory((size_t)n * sizeof(*calls));
+    uint8_t *body = ng_message(args->size);
+    int i;
+
+    bench_all_files();
+    for (i = 0; i < n; i++) {
+        ng_init(&all[i], args, false);
+        calls[i].body = body;
+        calls[i].body_len = args->size + PREFIX;
+        all[i].on_message = ignore;
+        all[i].on_closed = answered;
+        connect_once(&all[i], &calls[i]);
+    }
+    goes_on = true;
+    bench_meter_begin(&first->meter, args, 3);
+    for (i = 0; goes_on; i = (i + 1) % n) {
+        uint64_t from = bench_now_ns();
+
+        is_answered = false;
+        ng_start(&all[i], &calls[i], "/bench/Unary");
+        while (!is_answered) {
+            ng_turn(&all[i]);
+        }
+        goes_on = bench_meter_sample(&first->meter, from, bench_now_ns());
+    }
 }
 
 int main(int argc, char **argv)
@@ -192,6 +219,8 @@ int main(int argc, char **argv)
         ng_send(&ng, strcmp(mode, "send-packed") == 0);
     } else if (strncmp(mode, "connect", 7) == 0) {
         connects(&ng);
+    } else if (strcmp(mode, "channels") == 0) {
+        channels(&args, &ng);
     } else if (strcmp(mode, "memory") == 0) {
         memory(&ng);
         return 0;

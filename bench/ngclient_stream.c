@@ -47,7 +47,7 @@ void ng_receive(struct ng *ng, const char *path)
     ng->on_closed = ended;
     is_wanted = true;
     ng_open(ng);
-    bench_meter_begin(&ng->meter, &ng->args, 3, &ng->syscalls);
+    bench_meter_begin(&ng->meter, &ng->args, 3);
     while (!is_over) {
         if (is_wanted) {
             is_wanted = false;
@@ -83,7 +83,7 @@ void ng_send(struct ng *ng, bool is_packed)
     ng->frame_max = is_packed ? 0 : framed;
     ng->on_message = came;
     ng_open(ng);
-    bench_meter_begin(&ng->meter, &ng->args, 3, &ng->syscalls);
+    bench_meter_begin(&ng->meter, &ng->args, 3);
     ng_start(ng, &call, "/bench/Sink");
     while (!is_over) {
         uint64_t messages;

@@ -18,6 +18,8 @@
 #define WINDOW   (256 * 1024)       /* what lull has by default */
 #define WINDOW_CONNECTION (1024 * 1024)
 
+static uint8_t out[OUT_ROOM]; /* a turn of one connection at a time */
+
 static nghttp2_nv pair(const char *name, const char *value)
 {
     nghttp2_nv nv = {(uint8_t *)(uintptr_t)name, (uint8_t *)(uintptr_t)value, strlen(name), strlen(value),
@@ -208,12 +210,19 @@ static nghttp2_session *make_session(struct ng *ng)
     return session;
 }
 
+static uint64_t syscalls_of(void *ctx)
+{
+    return ((struct ng *)ctx)->syscalls;
+}
+
 void ng_init(struct ng *ng, const struct bench_args *args, bool polls)
 {
     memset(ng, 0, sizeof(*ng));
     ng->args = *args;
     ng->polls = polls;
-    ng->out = bench_memory(OUT_ROOM);
+    ng->meter.syscalls = syscalls_of;
+    ng->meter.syscalls_ctx = ng;
+    ng->out = out;
     if (args->ca != NULL) {
         ng->tls_ctx = bench_tls_client(args->ca);
         if (ng->tls_ctx == NULL) {

@@ -19,7 +19,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -312,7 +311,6 @@ int main(int argc, char **argv)
 {
     struct connection standard_input = {.fd = STDIN_FILENO, .is_input = true};
     struct bench_tls_ctx *tls;
-    struct rlimit files;
     int port, raw_port, tls_port = 0;
     pid_t raw;
 
@@ -320,10 +318,7 @@ int main(int argc, char **argv)
         bench_fail("usage", "ngserver CA_FILE");
     }
     signal(SIGPIPE, SIG_IGN);
-    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-        files.rlim_cur = files.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &files);
-    }
+    bench_all_files();
     raw_port = start_raw(&raw);
     gather.bytes = bench_memory(GATHER_ROOM);
     poll_fd = epoll_create1(EPOLL_CLOEXEC);

@@ -12,13 +12,20 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+static uint64_t syscalls;
+
+static uint64_t count(void *ctx)
+{
+    (void)ctx;
+    return syscalls;
+}
+
 int main(int argc, char **argv)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     struct epoll_event event = {.events = EPOLLIN};
     struct bench_meter meter = {0};
     struct bench_args args;
-    uint64_t syscalls = 0;
     char bytes[64] = {0};
     bool polls;
     int on = 1;
@@ -34,7 +41,8 @@ int main(int argc, char **argv)
         bench_fail("connect", NULL);
     }
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    bench_meter_begin(&meter, &args, 3, &syscalls);
+    meter.syscalls = count;
+    bench_meter_begin(&meter, &args, 3);
     for (;;) {
         uint64_t from = bench_now_ns();
 

@@ -88,10 +88,11 @@ class Server:
 
 
 class Runner:
-    def __init__(self, builds, results, seconds, once=False, log=None):
+    def __init__(self, builds, results, seconds, waits=(31, 10), once=False, log=None):
         self.builds = builds
         self.results = results
         self.seconds = seconds
+        self.waits = waits
         self.once = once
         self.log = log or (lambda text: None)
         self.dropped = {}
@@ -110,7 +111,7 @@ class Runner:
 
     def command(self, run, place):
         """The argv, with the placeholders filled in."""
-        fill = {"seconds": f"{self.seconds:g}", "build": self.builds.build, "src": self.builds.source,
+        fill = {"seconds": f"{self.seconds:g}", "keepalive": f"{self.waits[0]:g}", "quiet": f"{self.waits[1]:g}", "build": self.builds.build, "src": self.builds.source,
                 "tmp": self.directory.name, "port": "", "tls_port": "", "raw_port": "", "ca": ""}
         program = self.builds.find(run.argv[0])
         if run.server:
