@@ -173,8 +173,9 @@ class Runner:
             self.results.add(family, row, place, variant, metric, number, value)
             self.results.roles.setdefault((family, variant), run.role)
 
-    def rounds(self, families, count, quick):
-        """Families one after another; within one, all runs of a round forwards, then backwards."""
+    def rounds(self, families, count, quick, wanted=()):
+        """Families one after another; within one, all runs of a round forwards, then backwards. `wanted`: (family, row, place) of
+        targets: a quick run takes no other rows on two CPUs."""
         for family in families:
             runs = [run for run in family.runs if run.quick or not quick]
             began = time.monotonic()
@@ -183,7 +184,7 @@ class Runner:
                     limit = (run.quick_rounds if quick else 0) or run.rounds or count
                     if number < limit:
                         for place in run.places:
-                            if place == "two" and (quick or self.once):
+                            if place == "two" and (self.once or quick and (family.name, run.row, place) not in wanted):
                                 continue
                             self.measure(run, place, number)
             self.log(f"{family.name}: {time.monotonic() - began:.0f} s")
