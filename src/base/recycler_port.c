@@ -34,9 +34,10 @@
 #define GONE_OWNER  2u
 
 struct lull_recycler_port {
-    /* Set once. */
+    /* Set once; on a line of their own, since both sides read them. */
     struct lull_recycler *recycler;
     uint32_t mask;
+    char apart_from_both[CACHE_LINE_BYTES];
 
     /* The owner's. */
     struct lull_recycler_port *next;
@@ -50,6 +51,7 @@ struct lull_recycler_port {
     _Atomic uint64_t full;      /* releases that found no room */
     _Atomic uint32_t gone;
     atomic_bool is_in;          /* asserting builds: a thread is inside */
+    char apart_from_objects[CACHE_LINE_BYTES];
     struct recycled *objects[]; /* mask + 1 */
 };
 
