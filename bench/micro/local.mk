@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+# The small benchmarks: timers, recyclers, idle timers. What configure found no library for is left out (m4/bench.m4).
+MICRO_COMMON = bench/micro/micro.c bench/micro/micro.h
+MICRO_TIMERS = bench/micro/timers.h bench/micro/timers_rows.h $(MICRO_COMMON)
+MICRO_OBJECTS = bench/micro/objects.c bench/micro/objects.h bench/micro/objects_loops.h $(MICRO_COMMON)
+MICRO_CPPFLAGS = -I$(top_srcdir)/include -I$(top_srcdir)/bench/micro
+MICRO_CORE_LIBS = liblull-core.la $(NGHTTP2_LIBS) $(CARES_LIBS) $(OPENSSL_LIBS)
+
+BENCHES += bench/micro/timers_lull bench/micro/timers_lull_so bench/micro/timers_lullq bench/micro/objects_lull \
+	bench/micro/objects_lull_so bench/micro/objects_lull_off bench/micro/objects_malloc
+
+# Lanes are internal; the same push through the shared library is timers_lull_so.
+bench_micro_timers_lull_SOURCES = bench/micro/timers_lull.c $(MICRO_TIMERS)
+bench_micro_timers_lull_CPPFLAGS = $(AM_CPPFLAGS) $(MICRO_CPPFLAGS)
+bench_micro_timers_lull_LDADD = $(MICRO_CORE_LIBS)
+
+bench_micro_timers_lull_so_SOURCES = bench/micro/timers_lull.c $(MICRO_TIMERS)
+bench_micro_timers_lull_so_CPPFLAGS = $(AM_CPPFLAGS) $(MICRO_CPPFLAGS) -DPUBLIC_ONLY
+bench_micro_timers_lull_so_LDADD = liblull.la
+
+bench_micro_timers_lullq_SOURCES = bench/micro/timers_lullq.c $(MICRO_TIMERS)
+bench_micro_timers_lullq_CPPFLAGS = $(MICRO_CPPFLAGS)
+bench_micro_timers_lullq_LDADD = liblull.la
+
+# The recycler as size_classes.c uses it; by its public functions; and each object a malloc.
+bench_micro_objects_lull_SOURCES = bench/micro/objects_lull.c $(MICRO_OBJECTS)
+bench_micro_objects_lull_CPPFLAGS = $(AM_CPPFLAGS) $(MICRO_CPPFLAGS)
+bench_micro_objects_lull_LDADD = $(MICRO_CORE_LIBS)
+
+bench_micro_objects_lull_so_SOURCES = bench/micro/objects_lull.c $(MICRO_OBJECTS)
+bench_micro_objects_lull_so_CPPFLAGS = $(AM_CPPFLAGS) $(MICRO_CPPFLAGS) -DPUBLIC_ONLY
+bench_micro_objects_lull_so_LDADD = liblull.la
+
+bench_micro_objects_lull_off_SOURCES = bench/micro/objects_lull.c src/base/recycler.c src/base/recycler_port.c $(MICRO_OBJECTS)
+bench_micro_objects_lull_off_CPPFLAGS = $(AM_CPPFLAGS) $(MICRO_CPPFLAGS) -DLULL_NO_POOL
+bench_micro_objects_lull_off_LDADD = $(MICRO_CORE_LIBS)
+
+bench_micro_objects_malloc_SOURCES = bench/micro/objects_malloc.c $(MICRO_OBJECTS)
+bench_micro_objects_malloc_CPPFLAGS = $(MICRO_CPPFLAGS)
+bench_micro_objects_malloc_LDADD = -ldl
+
+if HAVE_TIMERFD
+BENCHES += bench/micro/timers_timerfd
+bench_micro_timers_timerfd_SOURCES = bench/micro/timers_timerfd.c $(MICRO_TIMERS)
+bench_micro_timers_timerfd_CPPFLAGS = $(MICRO_CPPFLAGS)
+bench_micro_timers_timerfd_LDADD =
+endif
+if HAVE_LIBEV
+BENCHES += bench/micro/timers_libev
+bench_micro_timers_libev_SOURCES = bench/micro/timers_libev.c $(MICRO_TIMERS)
+bench_micro_timers_libev_CPPFLAGS = $(MICRO_CPPFLAGS)
+bench_micro_timers_libev_LDADD = -lev
+endif
+if HAVE_LIBEVENT
+BENCHES += bench/micro/timers_libevent
+bench_micro_timers_libevent_SOURCES = bench/micro/timers_libevent.c $(MICRO_TIMERS)
+bench_micro_timers_libevent_CPPFLAGS = $(MICRO_CPPFLAGS) $(LIBEVENT_CFLAGS)
+bench_micro_timers_libevent_LDADD = $(LIBEVENT_LIBS)
+endif
+if HAVE_LIBUV
+BENCHES += bench/micro/timers_libuv
+bench_micro_timers_libuv_SOURCES = bench/micro/timers_libuv.c $(MICRO_TIMERS)
+bench_micro_timers_libuv_CPPFLAGS = $(MICRO_CPPFLAGS) $(LIBUV_CFLAGS)
+bench_micro_timers_libuv_LDADD = $(LIBUV_LIBS)
+endif
+
+# Two that are not C, so that nobody needs their compilers: each in one command.
+MICRO_OTHERS =
+if HAVE_GRPCXX
+MICRO_OTHERS += bench/micro/timers_grpc
+endif
+if HAVE_GO
+MICRO_OTHERS += bench/micro/timers_go
+endif
+check_DATA += $(MICRO_OTHERS)
+CLEANFILES += $(MICRO_OTHERS)
+bench: $(MICRO_OTHERS)
+
+MICRO_OTHER_FLAGS = -O2 -g -I$(srcdir)/bench/micro
+bench/micro/timers_grpc: bench/micro/timers_grpc.cc $(MICRO_TIMERS)
+	@$(MKDIR_P) bench/micro
+	$(AM_V_GEN)$(CC) $(MICRO_OTHER_FLAGS) -D_GNU_SOURCE -c -o bench/micro/timers_grpc.o $(srcdir)/bench/micro/micro.c && \
+	$(CXX) $(MICRO_OTHER_FLAGS) $(GRPCXX_CFLAGS) -o $@ $(srcdir)/bench/micro/timers_grpc.cc bench/micro/timers_grpc.o $(GRPCXX_LIBS); \
+	status=$$?; rm -f bench/micro/timers_grpc.o; exit $$status
+
+bench/micro/timers_go: bench/micro/timers_go.go
+	@$(MKDIR_P) bench/micro
+	$(AM_V_GEN)GOCACHE="$${GOCACHE-$(abs_builddir)/bench/micro/go-cache}" GO111MODULE=off $(GO) build -o $@ $(srcdir)/bench/micro/timers_go.go
+clean-local-micro:
+	-test ! -d bench/micro/go-cache || { chmod -R u+w bench/micro/go-cache; rm -rf bench/micro/go-cache; }
+clean-local: clean-local-micro
+.PHONY: clean-local-micro

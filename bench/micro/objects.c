@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The rows of the family "recycler", see objects.h. The two threads hand objects over by a ring with one producer and one
+ * consumer; what that costs alone is the variant "ring".
+ */
+#define _GNU_SOURCE 1
+#include "objects.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#define LINE_BYTES 64
+
+static struct {
+    void *slots[OBJECTS_ON_THE_WAY];
+    char apart[LINE_BYTES];
+    _Atomic size_t sent;
+    size_t taken_seen;
+    char apart2[LINE_BYTES];
+    _Atomic size_t taken;
+    _Atomic(bool) is_over;
+    void (*there)(void *);
+} ring;
+
+/* The other side may sit on this very CPU. */
+static void wait_a_little(unsigned *tries)
+{
+    if (++*tries % 256 == 0) {
+        sched_yield();
+    } else {
+#if defined(__x86_64__) || defined(__i386__)
+        __builtin_ia32_pause();
+#endif
+    }
+}
+
+void objects_send(void *object)
+{
+    const size_t sent = atomic_load_explicit(&ring.sent, memory_order_relaxed);
+    unsigned tries = 0;
+    while (sent - ring.taken_seen >= OBJECTS_ON_THE_WAY) {
+        ring.taken_seen = atomic_load_explicit(&ring.taken, memory_order_acquire);
+        if (sent - ring.taken_seen >= OBJECTS_ON_THE_WAY) {
+            wait_a_little(&tries);
+        }
+    }
+    ring.slots[sent % OBJECTS_ON_THE_WAY] = object;
+    atomic_store_explicit(&ring.sent, sent + 1, memory_order_release);
+}
+
+void objects_settle(void)
+{
+    const size_t sent = atomic_load_explicit(&ring.sent, memory_order_relaxed);
+    unsigned tries = 0;
+    while (atomic_load_explicit(&ring.taken, memory_order_acquire) != sent) {
+        wait_a_little(&tries);
+    }
+}
+
+/* Where the program may run, as it was started. */
+static cpu_set_t may;
+
+/* On the first or the second of the CPUs that we may use, where there are two. */
+static void settle_on(unsigned number)
+{
+    cpu_set_t one;
+    for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (CPU_ISSET(cpu, &may) && number-- == 0) {
+            CPU_ZERO(&one);
+            CPU_SET(cpu, &one);
+            (void)pthread_setaffinity_np(pthread_self(), sizeof(one), &one);
+            return;
+        }
+    }
+}
+
+static void *take_all(void *ctx)
+{
+    size_t taken = 0;
+    unsigned tries = 0;
+    (void)ctx;
+    settle_on(1);
+    while (!atomic_load_explicit(&ring.is_over, memory_order_relaxed)) {
+        const size_t sent = atomic_load_explicit(&ring.sent, memory_order_acquire);
+        if (sent == taken) {
+            wait_a_little(&tries);
+        }
+        while (taken != sent) {
+            uintptr_t *object = ring.slots[taken % OBJECTS_ON_THE_WAY];
+            if (object != NULL) {
+                MICRO_USE(*object);
+                ring.there(object);
+            }
+            atomic_store_explicit(&ring.taken, ++taken, memory_order_release);
+        }
+    }
+    return NULL;
+}
+
+static void nothing(void *object)
+{
+    (void)object;
+}
+
+static void send_nothing(void *ctx, size_t count)
+{
+    (void)ctx;
+    for (size_t i = 0; i < count; i++) {
+        objects_send(NULL);
+    }
+    objects_settle();
+}
+
+static uintptr_t standing[OBJECTS_IN_FLIGHT];
+static size_t standing_at;
+
+#define OBJECTS_NAME            empty
+#define OBJECTS_CLAIM()         (&standing[standing_at = (standing_at + 1) % OBJECTS_IN_FLIGHT])
+#define OBJECTS_RELEASE(object) MICRO_USE(object)
+#include "objects_loops.h"
+
+const struct objects_loops objects_ring = {.cross = send_nothing, .there = nothing};
+
+void objects_rows(const char *variant, const struct objects_loops *loops, size_t bytes)
+{
+    micro_set_names("recycler", variant);
+    loops->flight(NULL, 4 * (size_t)OBJECTS_IN_FLIGHT);
+    micro_lines_at("pair", bytes, micro_measure(loops->pair, empty_loops.pair, NULL));
+    micro_lines_at("flight", bytes, micro_measure(loops->flight, empty_loops.flight, NULL));
+    micro_lines_at("work", bytes, micro_measure(loops->work, empty_loops.work, NULL));
+}
+
+void objects_cross_row(const char *variant, const struct objects_loops *loops, size_t bytes)
+{
+    pthread_t there;
+    micro_set_names("recycler", variant);
+    if (CPU_COUNT(&may) == 0) {
+        MICRO_MUST(sched_getaffinity(0, sizeof(may), &may) == 0);
+    }
+    memset(&ring, 0, sizeof(ring));
+    ring.there = loops->there;
+    MICRO_MUST(pthread_create(&there, NULL, take_all, NULL) == 0);
+    settle_on(0);
+    /* Long blocks: a thread that the system took off its CPU for a moment is no block of its own. */
+    const size_t count = micro_count(20000, 64);
+    loops->cross(NULL, count);
+    const struct micro_time time = micro_measure_blocks(loops->cross, NULL, NULL, count);
+    atomic_store(&ring.is_over, true);
+    MICRO_MUST(pthread_join(there, NULL) == 0);
+    micro_line_at("cross", bytes, "ns", time.net_ns);
+    micro_line_at("cross", bytes, "mid_ns", time.mid_ns);
+}
