@@ -26,6 +26,7 @@ tests/unit/time/clock_monotonic_test.c lull_clock_system the test of that clock:
 tests/unit/exec/executor_test.c lull_clock_system the same default, compared as a pointer
 tests/unit/loop/loop_test.c lull_loop_run its loop is a struct of the test's own functions: none of them waits
 tests/unit/loop/loop_test.c lull_loop_run_once the same; the timeouts are what it looks at
+tests/integ/sync_cost_test.c getrusage counts context switches, not time
 tests/unit/server/listener_test.c __asm__ names its own accept4 for the linker
 tests/unit/server/listener_test.c SYS_accept4 what that accept4 does when there are descriptors left
 LIST

@@ -23,7 +23,9 @@ RACE_NAMES = \
 	tests/integ/loop_builtin_test \
 	tests/integ/loop_nested_test \
 	tests/integ/loop_thread_test \
+	tests/integ/sync_cost_test \
 	tests/integ/sync_end_test \
+	tests/integ/sync_host_test \
 	tests/integ/sync_late_test \
 	tests/integ/sync_stream_test \
 	tests/integ/sync_test

@@ -141,7 +141,7 @@ LULL_API void lull_sync_stream_cancel(struct lull_sync_stream *stream);
  * Half-closes if that was not done, drops the messages that still come, waits for the end and tells how it was; who does not want to
  * wait cancels first. The stream is over then. Sends and receives have returned.
  * @param result [own, nullable] of lull_sync_result_init, or that of a call before, which is given back; its message is empty
- * @return LULL_OK; LULL_RC_SYSTEM: the loop could not be polled, so the call was cancelled, and the result says so. Else nothing was
+ * @return LULL_OK; LULL_RC_SYSTEM: the loop could not be polled, so the call was cancelled unless it had ended, and the result says so. Else nothing was
  *   done: LULL_RC_INVALID (size of the result), LULL_RC_IN_TURN, LULL_RC_UNSUPPORTED in a forked child. Since 0.3.
  */
 LULL_API int lull_sync_stream_finish(struct lull_sync_stream *stream, struct lull_sync_result *result);
