@@ -60,7 +60,7 @@ enum lull_reason {
     LULL_REASON_CANCELLED,    /**< the application cancelled */
     LULL_REASON_CONNECT,        /**< no connection: refused, unreachable, timed out, closed, not HTTP/2 */
     LULL_REASON_TRANSPORT,      /**< the connection was lost under the call */
-    LULL_REASON_KEEPALIVE,      /**< the peer was declared dead by keepalive or the write timeout */
+    LULL_REASON_KEEPALIVE,      /**< the peer was declared dead by keepalive, TCP keepalive or the write timeout */
     LULL_REASON_RESET,          /**< RST_STREAM; http2_error has its code */
     LULL_REASON_GOAWAY,         /**< GOAWAY left the call out; http2_error has its code */
     LULL_REASON_PROTOCOL,       /**< the response broke the protocol */

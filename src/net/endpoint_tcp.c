@@ -12,12 +12,17 @@
 #include "loop/loop.h"
 #include "net/sys.h"
 
+/* What the system takes (TCP_RTO_MAX_MS). */
+#define RESEND_LEAST_MS 1000
+#define RESEND_MOST_MS  120000
+
 struct endpoint_tcp {
     struct endpoint base;
     struct lull_loop *loop;
     bool is_connected;
     int hook_errno; /* the hook refused the socket */
     bool is_tcp;    /* not a unix socket, nor of a virtual machine (vsock) */
+    bool is_resent; /* the system's resends are limited */
 };
 
 static struct endpoint_tcp *tcp_of(struct endpoint *base)
@@ -104,6 +109,23 @@ static int tcp_want(struct endpoint *base, unsigned want)
     return loop_watch(tcp->loop, &base->watch, want);
 }
 
+/*
+ * The system doubles the wait from resend to resend: of 20 s it tries nothing in the last 8, and a network that came back meanwhile finds
+ * the connection ended all the same. An eighth of the timeout is often enough to be heard, and no more than a few packets. Where
+ * the system cannot (Linux before 6.15), what lasts longer than half the timeout may be too long.
+ */
+static void limit_resends(struct endpoint_tcp *tcp, int64_t timeout_ms)
+{
+    int64_t ms = timeout_ms / 8;
+    if (tcp->is_resent) {
+        return;
+    }
+    tcp->is_resent = true;
+    ms = ms < RESEND_LEAST_MS ? RESEND_LEAST_MS : ms;
+    ms = ms > RESEND_MOST_MS ? RESEND_MOST_MS : ms;
+    (void)sys_set_resend_limit(counters_of(&tcp->base), tcp->base.watch.fd, (unsigned)ms);
+}
+
 static int tcp_write_timeout(struct endpoint *base, int64_t after_ns)
 {
     int64_t ms = 0; /* the system's own limit */
@@ -114,6 +136,7 @@ static int tcp_write_timeout(struct endpoint *base, int64_t after_ns)
     if (after_ns != LULL_NEVER) {
         ms = after_ns <= 0 ? 1 : after_ns / LULL_MS + (after_ns % LULL_MS != 0);
         ms = ms > INT_MAX ? INT_MAX : ms;
+        limit_resends(tcp_of(base), ms);
     }
     return sys_set_user_timeout(counters_of(base), base->watch.fd, (unsigned)ms);
 }

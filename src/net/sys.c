@@ -157,6 +157,23 @@ int sys_set_user_timeout(struct lull_counters *counters, int fd, unsigned timeou
                    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, sizeof(timeout_ms)));
 }
 
+/* Newer than many headers; the number is the kernel's for good. */
+#if defined(__linux__) && !defined(TCP_RTO_MAX_MS)
+#define TCP_RTO_MAX_MS 44
+#endif
+
+int sys_set_resend_limit(struct lull_counters *counters, int fd, unsigned limit_ms)
+{
+#ifdef TCP_RTO_MAX_MS
+    return set_option(counters, fd, IPPROTO_TCP, TCP_RTO_MAX_MS, (int)limit_ms);
+#else
+    (void)counters;
+    (void)fd;
+    (void)limit_ms;
+    return ENOPROTOOPT;
+#endif
+}
+
 int sys_bind(struct lull_counters *counters, int fd, const struct addr *to)
 {
     if (to->storage.ss_family != AF_UNIX) {

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "exec/executor.h"
 #include "net/sys.h"
 #include "tests/integ/net_support.h"
 #include "tests/support/check_main.h"
@@ -236,6 +237,41 @@ START_TEST(a_tcp_connection_starts_with_nodelay_and_keepalive)
 }
 END_TEST
 
+/* What is lost is sent again at least eight times in the write timeout, where the system can be told so (Linux 6.15). */
+START_TEST(a_write_timeout_limits_the_wait_between_resends)
+{
+    static const struct {
+        int64_t timeout_ns;
+        int limit_ms;
+    } rows[] = {{20 * LULL_SECOND, 2500}, {LULL_SECOND, 1000}, {LULL_HOUR, 120000}};
+    const int name = 44; /* TCP_RTO_MAX_MS */
+    struct net_peer peer;
+    int far_fd, value = 0;
+    socklen_t len = sizeof(value);
+
+    net_world_init(&world);
+    net_dial_connected(&world, &peer, NULL, &far_fd);
+    const bool can = getsockopt(peer.endpoint->watch.fd, IPPROTO_TCP, name, &value, &len) == 0;
+    net_enter(&world);
+    ck_assert_int_eq(endpoint_write_timeout(peer.endpoint, rows[_i].timeout_ns), 0);
+    if (can) {
+        const int limit_ms = option_of(peer.endpoint->watch.fd, IPPROTO_TCP, name);
+        /* the system counts in ticks of its own */
+        ck_assert_int_ge(limit_ms, rows[_i].limit_ms);
+        ck_assert_int_lt(limit_ms, rows[_i].limit_ms + 20);
+    }
+    /* Taken back and set again it stays: the steady way costs one system call, not two. */
+    ck_assert_int_eq(endpoint_write_timeout(peer.endpoint, LULL_NEVER), 0);
+    const uint64_t before = executor_counters(peer.endpoint->executor)->syscalls;
+    ck_assert_int_eq(endpoint_write_timeout(peer.endpoint, rows[_i].timeout_ns), 0);
+    ck_assert_uint_eq(executor_counters(peer.endpoint->executor)->syscalls, before + 1);
+    net_leave(&world);
+    close(far_fd);
+    net_close(&world, peer.endpoint);
+    net_world_fini(&world);
+}
+END_TEST
+
 START_TEST(a_write_after_a_reset_fails_and_raises_no_signal)
 {
     const struct linger abort_close = {.l_onoff = 1, .l_linger = 0};
@@ -353,6 +389,7 @@ static Suite *net_tcp_suite(void)
     tcase_add_test(cases, a_dial_without_a_descriptor_left_says_emfile);
     tcase_add_test(cases, a_connect_under_way_says_again_and_can_be_given_up);
     tcase_add_test(cases, a_tcp_connection_starts_with_nodelay_and_keepalive);
+    tcase_add_loop_test(cases, a_write_timeout_limits_the_wait_between_resends, 0, 3);
     tcase_add_test(cases, a_write_after_a_reset_fails_and_raises_no_signal);
     tcase_add_test(cases, closing_in_on_ready_is_legal);
     tcase_add_test(cases, an_accepted_socket_knows_its_peer);

@@ -107,17 +107,26 @@ START_TEST(answer_before_the_close_counts)
 }
 END_TEST
 
+static const struct {
+    int sys_errno;
+    bool is_peer_dead; /* the system waited, and gave up */
+} read_errors[] = {{ETIMEDOUT, true},    {ENETUNREACH, true}, {EHOSTUNREACH, true},
+                   {EHOSTDOWN, true},    {ECONNRESET, false}, {ECONNABORTED, false},
+                   {ECONNREFUSED, false}};
+
 START_TEST(failed_read_ends_it_with_its_errno)
 {
+    const int sys_errno = read_errors[_i].sys_errno;
     struct heard *h;
     world_begin();
     h = world_ready(1);
-    endpoint_pipe_break(near_end, ETIMEDOUT);
+    endpoint_pipe_break(near_end, sys_errno);
     run();
     ck_assert_int_eq(told.end.kind, H2_LOST_ERRNO);
-    ck_assert_int_eq(told.end.sys_errno, ETIMEDOUT);
+    ck_assert_int_eq(told.end.sys_errno, sys_errno);
     ck_assert_ptr_nonnull(strstr(told.end.text, "read failed: "));
-    ck_assert_int_eq(h->end.sys_errno, ETIMEDOUT);
+    ck_assert_int_eq(h->end.sys_errno, sys_errno);
+    ck_assert_int_eq(h->end.is_peer_dead, read_errors[_i].is_peer_dead);
     world_end();
 }
 END_TEST
@@ -406,7 +415,8 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, close_before_settings_says_so, 0, 2);
     tcase_add_test(tc, close_ends_open_streams);
     tcase_add_test(tc, answer_before_the_close_counts);
-    tcase_add_test(tc, failed_read_ends_it_with_its_errno);
+    tcase_add_loop_test(tc, failed_read_ends_it_with_its_errno, 0,
+                        (int)(sizeof(read_errors) / sizeof(read_errors[0])));
     tcase_add_loop_test(tc, broken_http2_ends_the_transport_with_a_reason, 0, COUNT(faults));
     tcase_add_test(tc, headers_that_cannot_be_read_do_not_make_their_stream_break_the_order);
     tcase_add_test(tc, headers_without_memory_do_not_make_their_stream_break_the_order);
