@@ -28,13 +28,13 @@ static void begin(void)
     caller.client.options.min_connect_timeout_ns = 2 * LULL_SECOND;
 }
 
-static void fails_to_connect(const struct row *row, const char *words)
+static void fails_to_connect(const struct row *row, enum lull_reason reason, const char *words)
 {
     talk_ask(&talk, &caller, "/lull.Demo/Echo", "1", LULL_NEVER);
     talk_end(&talk, &caller, LULL_CODE_UNAVAILABLE);
     row_took(row, caller.dialled_at, talk.ended_at, talk.stream.line);
     ck_assert_uint_eq(caller.dials, 1);
-    ck_assert_int_eq(talk.stream.reason, LULL_REASON_CONNECT);
+    ck_assert_int_eq(talk.stream.reason, reason);
     caller_has(talk.stream.line, TOWN_SERVER_ADDRESS, words, NULL);
 }
 
@@ -59,7 +59,7 @@ START_TEST(a_cut_while_tcp_connects_is_found_by_the_connect_timeout)
     town_serve(&town, "");
     caller_open(&caller, TOWN_TARGET);
     town_drop(&town, "");
-    fails_to_connect(&row, "connect");
+    fails_to_connect(&row, LULL_REASON_CONNECT, "connect");
     end();
 }
 END_TEST
@@ -77,7 +77,7 @@ START_TEST(a_cut_while_tcp_connects_is_found_by_the_default_connect_timeout)
     town_serve(&town, "");
     caller_open(&caller, TOWN_TARGET);
     town_drop(&town, "");
-    fails_to_connect(&row, "connect");
+    fails_to_connect(&row, LULL_REASON_CONNECT, "connect");
     end();
 }
 END_TEST
@@ -94,7 +94,7 @@ START_TEST(a_cut_before_the_first_settings_is_found_by_the_connect_timeout)
     town_serve(&town, "");
     caller_open(&caller, TOWN_TARGET);
     town_drop(&town, WITH_BYTES);
-    fails_to_connect(&row, "SETTINGS");
+    fails_to_connect(&row, LULL_REASON_CONNECT, "SETTINGS");
     end();
 }
 END_TEST
@@ -130,7 +130,7 @@ static void cut_handshake(const char *packets, const char *cut)
     caller_open(&caller, TOWN_TARGET);
     lull_credentials_unref(caller.client.options.credentials);
     town_drop(&town, packets);
-    fails_to_connect(&row, "TLS handshake");
+    fails_to_connect(&row, LULL_REASON_TLS, "TLS handshake");
     end();
 }
 
@@ -198,7 +198,7 @@ START_TEST(a_router_without_a_way_is_told_at_once)
     town_serve(&town, "");
     town_do(&town, TOWN_ROUTER, "exec ip link set rs down");
     caller_open(&caller, TOWN_TARGET);
-    fails_to_connect(&row, "unreachable");
+    fails_to_connect(&row, LULL_REASON_CONNECT, "unreachable");
     town_do(&town, TOWN_ROUTER, "exec ip link set rs up");
     end();
 }
@@ -214,7 +214,7 @@ START_TEST(a_machine_without_a_way_is_told_at_once)
     town_serve(&town, "");
     town_do(&town, TOWN_CLIENT, "exec ip link set c0 down");
     caller_open(&caller, TOWN_TARGET);
-    fails_to_connect(&row, "unreachable");
+    fails_to_connect(&row, LULL_REASON_CONNECT, "unreachable");
     town_do(&town, TOWN_CLIENT, "ip link set c0 up && exec ip route add default via 10.83.1.1");
     end();
 }
