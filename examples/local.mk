@@ -71,3 +71,7 @@ examples_logger_LDADD = liblull.la
 check_PROGRAMS += examples/from_fd
 examples_from_fd_SOURCES = examples/from_fd.c
 examples_from_fd_LDADD = liblull.la
+
+check_PROGRAMS += examples/on_socket
+examples_on_socket_SOURCES = examples/on_socket.c
+examples_on_socket_LDADD = liblull.la
