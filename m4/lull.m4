@@ -112,6 +112,26 @@ AC_DEFUN([LULL_SYMBOLIC], [
   AC_SUBST([SYMBOLIC_LDFLAGS])
 ])
 
+dnl LULL_LEAN: SIZE_CFLAGS and LEAN_LDFLAGS, for what an installed library need not carry: functions that only tests call, and the padding
+dnl before functions and loops (scripts/check-weight.sh).
+AC_DEFUN([LULL_LEAN], [
+  SIZE_CFLAGS=
+  LEAN_LDFLAGS=
+  m4_foreach_w([lull_flag], [-ffunction-sections -fdata-sections -falign-functions=1 -falign-loops=1 -falign-jumps=1],
+    [LULL_TRY_CFLAG(lull_flag, [SIZE_CFLAGS])])
+  m4_foreach_w([lull_flag], [-Wl,--gc-sections], [
+    AC_MSG_CHECKING([whether the linker takes lull_flag])
+    lull_save_LDFLAGS=$LDFLAGS
+    LDFLAGS="$LDFLAGS lull_flag"
+    AC_LINK_IFELSE([AC_LANG_PROGRAM([], [])],
+      [LEAN_LDFLAGS="$LEAN_LDFLAGS lull_flag"
+       AC_MSG_RESULT([yes])], [AC_MSG_RESULT([no])])
+    LDFLAGS=$lull_save_LDFLAGS
+  ])
+  AC_SUBST([SIZE_CFLAGS])
+  AC_SUBST([LEAN_LDFLAGS])
+])
+
 dnl LULL_ADAPTER(NAME, MODULE, PACKAGE): NAME_CFLAGS, NAME_LIBS and HAVE_NAME for the tests and examples of one adapter.
 AC_DEFUN([LULL_ADAPTER], [
   PKG_CHECK_MODULES([$1], [$2], [lull_have=yes], [lull_have=no])
