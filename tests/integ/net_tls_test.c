@@ -117,6 +117,56 @@ START_TEST(a_megabyte_passes_tiny_socket_buffers_both_ways)
 }
 END_TEST
 
+#define GROWN_BYTES ((size_t)65536)
+
+/* One offer of all from `at` to `end`, from a place of its own that is overwritten behind it. What was taken. */
+static size_t offer(const uint8_t *all, size_t at, size_t end, unsigned *refusals)
+{
+    const size_t len = end - at;
+    uint8_t *moved = malloc(len);
+    size_t wrote = 0;
+    ck_assert_ptr_nonnull(moved);
+    memcpy(moved, all + at, len);
+    const struct io_piece pieces[2] = {{moved, len / 3}, {moved + len / 3, len - len / 3}};
+    const enum io io = endpoint_writev(client, pieces, 2, &wrote);
+    ck_assert(io == IO_OK || (io == IO_AGAIN && wrote == 0));
+    *refusals += io == IO_AGAIN;
+    memset(moved, 0xee, len);
+    free(moved);
+    return wrote;
+}
+
+/* C32, RULINGS 24: what OpenSSL has taken and not written is offered again from elsewhere, each time with a byte more behind it. */
+START_TEST(output_that_grows_and_moves_after_want_write_arrives_once)
+{
+    uint8_t *sent = malloc(GROWN_BYTES), *got = malloc(GROWN_BYTES + 1);
+    size_t at = 0, read = 0, end_at = 20000;
+    unsigned refusals = 0;
+    ck_assert(sent != NULL && got != NULL);
+    for (size_t i = 0; i < GROWN_BYTES; i++) {
+        sent[i] = (uint8_t)(i * 11 + i / 253);
+    }
+    begin();
+    while (read < GROWN_BYTES) {
+        size_t some = 0;
+        if (at < GROWN_BYTES) {
+            at += offer(sent, at, end_at, &refusals);
+            end_at += end_at < GROWN_BYTES ? 1 : 0;
+            end_at = at < end_at ? end_at : GROWN_BYTES;
+        }
+        const enum io io = endpoint_read(server, got + read, GROWN_BYTES + 1 - read, &some);
+        ck_assert(io == IO_OK || io == IO_AGAIN);
+        read += some;
+    }
+    ck_assert_uint_gt(refusals, 2);
+    ck_assert_uint_eq(read, GROWN_BYTES);
+    ck_assert(memcmp(sent, got, GROWN_BYTES) == 0);
+    end();
+    free(sent);
+    free(got);
+}
+END_TEST
+
 /* RULINGS 27: the connection is the parent's; not even close_notify from a child. */
 START_TEST(a_forked_child_that_closes_says_nothing)
 {
@@ -152,6 +202,7 @@ static Suite *suite(void)
     TCase *t = tcase_create("sockets");
     tcase_set_timeout(t, 120);
     tcase_add_test(t, a_megabyte_passes_tiny_socket_buffers_both_ways);
+    tcase_add_test(t, output_that_grows_and_moves_after_want_write_arrives_once);
     tcase_add_test(t, a_forked_child_that_closes_says_nothing);
     suite_add_tcase(s, t);
     return s;
