@@ -9,8 +9,12 @@ has_started_or_died() {
         is_gone "$started"
 }
 
-# etcd wants its ports by number: two free ones are looked for, and others when somebody else was faster.
+# start_etcd NAME [OPTION...]: one of this name; its port is in $port. etcd wants its ports by number: two free ones are looked for, and
+# others when somebody else was faster.
 start_etcd() {
+    etcd=$1
+    shift
+    etcd_options=$*
     export ETCDCTL_API=3
     case $(uname -m) in
     aarch64) export ETCD_UNSUPPORTED_ARCH=arm64 ;;
@@ -21,7 +25,8 @@ start_etcd() {
 s = [socket.create_server(("127.0.0.1", 0)) for i in range(2)]
 print(*(x.getsockname()[1] for x in s))')
         port=$1
-        start etcd etcd --name "try$try" --data-dir "$work/etcd$try" \
+        # shellcheck disable=SC2086 # words
+        start "$etcd" etcd --name "try$try" --data-dir "$work/$etcd$try" $etcd_options \
             --listen-client-urls "http://127.0.0.1:$1" --advertise-client-urls "http://127.0.0.1:$1" \
             --listen-peer-urls "http://127.0.0.1:$2" --initial-advertise-peer-urls "http://127.0.0.1:$2" \
             --initial-cluster "try$try=http://127.0.0.1:$2" --unsafe-no-fsync --logger zap
@@ -30,5 +35,5 @@ print(*(x.getsockname()[1] for x in s))')
         fi
         stop "$started"
     done
-    error "etcd does not come up: $(tail -n 3 "$work/etcd.out")"
+    error "etcd does not come up: $(tail -n 3 "$work/$etcd.out")"
 }

@@ -7,7 +7,7 @@ set -u
 # shellcheck source=etcd.sh
 . "$(dirname "$0")/etcd.sh"
 
-start_etcd
+start_etcd etcd
 PEER_TARGET=127.0.0.1:$port
 export PEER_TARGET
 holds_program etcd_streams_test

@@ -159,7 +159,7 @@ timeline() {
     printf '%s\n' "$said" | sed 's/^/    /'
 }
 
-start_etcd
+start_etcd etcd
 put_and_range
 transactions
 errors

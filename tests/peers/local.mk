@@ -1,5 +1,6 @@
 # Tests against other people's servers, run by `make check-peers`, never by `make check`. setup installs the servers.
 PEER_TESTS += \
+	tests/peers/etcd_pings_test.sh \
 	tests/peers/etcd_streams_test.sh \
 	tests/peers/etcd_test.sh \
 	tests/peers/grpcio_test.sh \
@@ -10,6 +11,12 @@ PEER_TESTS += \
 
 # Each is run by the script of its name. Programs of somebody else: public headers, the shared library.
 PEER_CLIENT = tests/peers/client.c tests/peers/client.h tests/support/check_main.h
+
+noinst_PROGRAMS += tests/peers/etcd_pings_test
+tests_peers_etcd_pings_test_SOURCES = tests/peers/etcd_pings_test.c $(PEER_CLIENT) \
+	tests/support/etcd_wire.c tests/support/etcd_wire.h
+tests_peers_etcd_pings_test_CPPFLAGS = -I$(top_srcdir)/include -I$(top_srcdir)
+tests_peers_etcd_pings_test_LDADD = liblull.la $(CHECK_LIBS)
 
 noinst_PROGRAMS += tests/peers/etcd_streams_test
 tests_peers_etcd_streams_test_SOURCES = tests/peers/etcd_streams_test.c $(PEER_CLIENT) \
