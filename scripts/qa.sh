@@ -9,7 +9,7 @@
 #   race                                the tests of several threads (tests/race.mk), loopback included, under TSan
 #   poll                                unit, sim and integ tests with the built-in loop on poll(2)
 #   without-openssl without-cares       unit, sim and integ tests of the smaller library
-#   size                                bytes of liblull.so, stripped, of the default build and of the smaller ones; a fault past 300 KiB
+#   size                                what liblull.so weighs (check-weight.sh): of the default build and of the smaller ones
 #   distcheck                           the release archive, built, tested, installed and removed again
 #   lint                                shellcheck on the scripts
 #   format                              what clang-format would change in lines that are not in origin/main (or $LULL_FORMAT_BASE) yet
@@ -18,7 +18,6 @@ cd "$(dirname "$0")/.."
 top=$(pwd -P)
 job=${1-}
 build=$top/build-qa-$job
-size_limit=307200
 jobs=$(nproc 2>/dev/null || echo 1)
 
 start=$(date +%s)
@@ -47,30 +46,21 @@ need() {
     }
 }
 
-# so_size NAME FLAG...: builds liblull.so alone and tells how large it is; so_bytes is the result.
+# so_size NAME FLAG...: builds liblull.so alone and weighs it.
 so_size() {
-    so_name=$1
+    echo "$1:"
     shift
     configure "$@"
     run liblull.la >/dev/null
-    strip -o "$build/stripped.so" "$build/.libs/liblull.so"
-    so_bytes=$(wc -c <"$build/stripped.so")
-    printf '%-26s %7d bytes stripped\n' "$so_name" "$so_bytes"
-    size "$build/stripped.so"
+    sh scripts/check-weight.sh --lib "$build/.libs/liblull.so"
 }
 
 sizes() {
     need strip binutils
-    need size binutils
     so_size default
-    default_bytes=$so_bytes
     so_size without-openssl --without-openssl
     so_size without-cares --without-cares
     so_size without-openssl-and-cares --without-openssl --without-cares
-    test "$default_bytes" -le "$size_limit" || {
-        echo "qa: liblull.so has $default_bytes bytes, more than $size_limit" >&2
-        return 1
-    }
 }
 
 lint() {
