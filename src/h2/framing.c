@@ -15,8 +15,10 @@
 #define SMALL_BYTES ((size_t)512)
 #define SMALL_KEEP  64
 
-/* What is asked for when a longer message begins; then twice as much each time that it is full. */
+/* What is asked for when a longer message begins; then so many times as much each time that it is full. Small steps copy more often, and
+ * leave the allocator with pieces that it gives back to the system and faults in again for the next message. */
 #define FIRST_BYTES ((size_t)64 * 1024)
+#define GROWTH      4
 
 struct small_slab {
     struct lull_slab slab;
@@ -206,8 +208,8 @@ static size_t take_prefix(struct h2_stream *stream, const uint8_t *bytes, size_t
 static bool grow(struct h2_stream *stream)
 {
     struct lull_slab *full = stream->in_slab;
-    const size_t half = slab_capacity(full);
-    const size_t capacity = half < stream->in_len - half ? 2 * half : stream->in_len;
+    const size_t came = slab_capacity(full);
+    const size_t capacity = came < stream->in_len / GROWTH ? GROWTH * came : stream->in_len;
     struct lull_slab *slab = new_slab(stream->transport, capacity);
     if (slab == NULL) {
         stream_fail(stream, H2_END_LIMIT, NGHTTP2_CANCEL, "no memory for a message of %zu bytes",
