@@ -4,6 +4,7 @@
  */
 #include "channel/call_arena.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -87,10 +88,11 @@ struct call_arena *call_arena_claim(struct call_arenas *arenas)
 {
     struct call_arena *arena = arenas->first;
     if (arena == NULL) {
-        arena = mem_zeroed(arenas->allocator, sizeof(*arena));
+        arena = mem_alloc(arenas->allocator, sizeof(*arena));
         if (arena == NULL) {
             return NULL;
         }
+        memset(arena, 0, offsetof(struct call_arena, failure));
         arenas->counters->allocations++;
         metadata_list_init(&arena->request, arenas->allocator, 0);
         metadata_list_init(&arena->headers, arenas->allocator, 0);

@@ -18,8 +18,8 @@
 #include "lull/allocator.h"
 #include "lull/trace.h"
 
-/* Arenas kept for reuse. */
-#define CALL_ARENAS_KEPT 64
+/* Arenas kept for reuse, as many as recyclers keep: calls that are under way at once end at once. */
+#define CALL_ARENAS_KEPT 256
 
 /* Nodes of messages kept for reuse. */
 #define CALL_MESSAGES_KEPT 1024
@@ -38,7 +38,7 @@ struct call_arena {
     size_t message_len;
     size_t message_cap;
     char peer[ADDR_TEXT_BYTES];
-    struct failure failure;
+    struct failure failure; /* last: undefined until the call has failed */
 };
 
 struct call_message;

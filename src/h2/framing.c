@@ -13,7 +13,7 @@
 
 /* Messages up to here come in slabs that are used again; how many of those are kept. */
 #define SMALL_BYTES ((size_t)512)
-#define SMALL_KEEP  64
+#define SMALL_KEEP  256 /* a turn's responses, before the application has seen the first */
 
 /* What is asked for when a longer message begins; then so many times as much each time that it is full. Small steps copy more often, and
  * leave the allocator with pieces that it gives back to the system and faults in again for the next message. */

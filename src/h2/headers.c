@@ -75,11 +75,23 @@ static void put_once(nghttp2_nv *field, const char *name, const char *value)
     put(field, name, strlen(name), value, strlen(value), NGHTTP2_NV_FLAG_NO_COPY_NAME);
 }
 
+/* `headers->timeout` is the text of this timeout. True: it was before. */
+static bool encode_timeout(struct headers_state *headers, int64_t timeout_ns)
+{
+    char before[DEADLINE_TEXT_BYTES];
+    if (headers->timeout_ns == timeout_ns && headers->timeout[0] != '\0') {
+        return true;
+    }
+    memcpy(before, headers->timeout, sizeof(before));
+    (void)deadline_encode(timeout_ns, headers->timeout);
+    headers->timeout_ns = timeout_ns;
+    return strcmp(before, headers->timeout) == 0;
+}
+
 /* Our own fields, in the order that servers may rely on (BEHAVIOUR 2.14). Returns their number. */
 static size_t put_own(struct h2_transport *t, const struct h2_request *request, nghttp2_nv *fields)
 {
     struct headers_state *headers = &t->headers;
-    char timeout[DEADLINE_TEXT_BYTES];
     size_t n = 0;
     put_lasting(&fields[n++], ":method", "POST");
     put_lasting(&fields[n++], ":scheme", t->options.scheme);
@@ -90,10 +102,9 @@ static size_t put_own(struct h2_transport *t, const struct h2_request *request, 
         put_lasting(&fields[n++], ":authority", t->options.authority);
     }
     put_lasting(&fields[n++], "te", "trailers");
-    headers->has_timeout = deadline_encode(request->timeout_ns, timeout) != 0;
+    headers->has_timeout = request->timeout_ns != LULL_NEVER;
     if (headers->has_timeout) {
-        const bool is_same = strcmp(timeout, headers->timeout) == 0;
-        memcpy(headers->timeout, timeout, sizeof(timeout));
+        const bool is_same = encode_timeout(headers, request->timeout_ns);
         put_once(&fields[n], "grpc-timeout", headers->timeout);
         fields[n++].flags |= is_same ? NGHTTP2_NV_FLAG_NONE : NGHTTP2_NV_FLAG_NO_INDEX;
     }

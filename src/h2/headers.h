@@ -38,7 +38,8 @@ struct headers_state {
         uint32_t name;
         uint32_t value;
     } watched[HEADERS_WATCHED]; /* hashes of what was sent last */
-    char timeout[DEADLINE_TEXT_BYTES];
+    int64_t timeout_ns; /* what the text below says */
+    char timeout[DEADLINE_TEXT_BYTES]; /* the last one sent */
     bool has_timeout; /* the last request had one */
     char number[12];  /* the last grpc-status */
     /* coming in */
