@@ -112,14 +112,22 @@ AC_DEFUN([LULL_SYMBOLIC], [
   AC_SUBST([SYMBOLIC_LDFLAGS])
 ])
 
-dnl LULL_LEAN: SIZE_CFLAGS and LEAN_LDFLAGS, for what an installed library need not carry: functions that only tests call, and the padding
-dnl before functions and loops (scripts/check-weight.sh).
+dnl LULL_LEAN: SIZE_CFLAGS and LEAN_LDFLAGS, for what an installed library need not carry: functions that only tests call, the padding
+dnl before functions, loops and segments, and second copies of functions that are neither small nor said to be inline
+dnl (scripts/check-weight.sh). To clang -fno-inline-functions means something else: no inlining at all.
 AC_DEFUN([LULL_LEAN], [
   SIZE_CFLAGS=
   LEAN_LDFLAGS=
   m4_foreach_w([lull_flag], [-ffunction-sections -fdata-sections -falign-functions=1 -falign-loops=1 -falign-jumps=1],
     [LULL_TRY_CFLAG(lull_flag, [SIZE_CFLAGS])])
-  m4_foreach_w([lull_flag], [-Wl,--gc-sections], [
+  AC_PREPROC_IFELSE([AC_LANG_SOURCE([[
+#if defined(__clang__)
+#error clang
+#endif]])], [
+    LULL_TRY_CFLAG([-fno-inline-functions], [SIZE_CFLAGS])
+    LULL_TRY_CFLAG([-fno-partial-inlining], [SIZE_CFLAGS])
+  ])
+  m4_foreach_w([lull_flag], [-Wl,--gc-sections -Wl,-z,noseparate-code], [
     AC_MSG_CHECKING([whether the linker takes lull_flag])
     lull_save_LDFLAGS=$LDFLAGS
     LDFLAGS="$LDFLAGS lull_flag"
