@@ -26,3 +26,10 @@ DRIVERS_SUPPORT = \
 check_PROGRAMS += tests/integ/drivers_test
 tests_integ_drivers_test_SOURCES = tests/integ/drivers_test.c \
 	tests/integ/drivers_server.c tests/integ/drivers_server.h $(DRIVERS_SUPPORT)
+
+# Names, by c-ares.
+if WITH_CARES
+check_PROGRAMS += tests/integ/dns_test
+tests_integ_dns_test_SOURCES = tests/integ/dns_test.c tests/integ/net_support.c tests/integ/net_support.h \
+	tests/support/name_server.c tests/support/name_server.h
+endif

@@ -209,6 +209,15 @@ static void answer_many(const struct name_server *server, const struct name_mess
     }
 }
 
+static void answer_here(const struct name_server *server, const struct name_message *ask,
+                        const struct question *q, struct name_message *out)
+{
+    begin(ask, q, 0, q->type == TYPE_A ? 1 : 0, out);
+    if (q->type == TYPE_A) {
+        put_record(out, TYPE_A, (const uint8_t *)&server->at.sin_addr, 4);
+    }
+}
+
 static void answer_order(const struct name_server *server, const struct name_message *ask,
                          const struct question *q, struct name_message *out)
 {
@@ -317,6 +326,8 @@ static bool answer(struct name_server *server, const struct name_message *ask,
         answer_many(server, ask, q, is_tcp, out);
     } else if (is(q, "order")) {
         answer_order(server, ask, q, out);
+    } else if (is(q, "here")) {
+        answer_here(server, ask, q, out);
     } else if (is(q, "app") && strncmp(q->rest, server->zone, strlen(server->zone)) != 0) {
         begin(ask, q, NXDOMAIN, 0, out);
     } else {

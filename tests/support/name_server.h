@@ -8,6 +8,7 @@
  * The first label of a name says what its answer is:
  *
  *     both four six     an A record 10.0.ID.1 and an AAAA record fd00::ID; only A; only AAAA
+ *     here              an A record 127.0.0.ID, the server's own address
  *     app               as four where the second label is the server's zone, else NXDOMAIN
  *     order             two A records, a far one and then a loopback, whom a sort by RFC 6724 would put first
  *     many              60 A records: truncated over UDP, whole over TCP
