@@ -104,7 +104,8 @@ void loop_unkeep(struct lull_loop *loop)
 
 void loop_unkeep_not_last(struct lull_loop *loop)
 {
-    LULL_INVARIANT(!executor_is_kept(loop->executor) || loop->thread == NULL,
+    /* Of a child's copy nobody can join the thread: it stayed with the parent. */
+    LULL_INVARIANT(!executor_is_kept(loop->executor) || loop->thread == NULL || lull_loop_is_forked(loop),
                    "a channel whose own loop was started is given back before lull_loop_join");
     (void)executor_unkeep(loop->executor);
 }
@@ -197,10 +198,26 @@ static bool run_last_turns(struct lull_loop *loop)
     return false;
 }
 
+/*
+ * In a forked child: whoever else polled is not there, and if somebody was in context at the fork he does not give it back. Then nobody knows
+ * how far he was, and all stays as it is.
+ */
+static void settle_copy(struct lull_loop *loop)
+{
+    if (executor_visit(loop->executor)) {
+        executor_end_visit(loop->executor);
+        (void)run_last_turns(loop);
+    }
+}
+
 void loop_settle(struct lull_loop *loop)
 {
     bool has_work = loop != NULL;
 
+    if (has_work && lull_loop_is_forked(loop)) {
+        settle_copy(loop);
+        return;
+    }
     while (has_work && executor_take_between_turns(loop->executor)) {
         has_work = lull_executor_next_at(loop->executor).ns == INT64_MIN &&
                    roles_take(loop->executor);

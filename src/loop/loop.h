@@ -31,7 +31,8 @@ void loop_unkeep(struct lull_loop *loop);
 void loop_unkeep_not_last(struct lull_loop *loop);
 
 /* What waits on a loop [nullable] that nobody drives is done now: closing a channel takes no longer than that. A thread that polls does it
- * instead, and a turn that is under way is not waited for: whoever runs it comes by here before it leaves. Out of context. */
+ * instead, and a turn that is under way is not waited for: whoever runs it comes by here before it leaves. In a
+ * forked child there is nobody to wait for. Out of context. */
 void loop_settle(struct lull_loop *loop);
 
 /* lull_loop_run, which also returns when *is_ending (atomic, [nullable]) is set in context, the drivers are told and the loop is woken. */

@@ -136,7 +136,7 @@ static size_t offer(const uint8_t *all, size_t at, size_t end, unsigned *refusal
     return wrote;
 }
 
-/* C32, RULINGS 24: what OpenSSL has taken and not written is offered again from elsewhere, each time with a byte more behind it. */
+/* C32, RULINGS 24: what was enciphered and not written is offered again from elsewhere, each time with a byte more behind it. */
 START_TEST(output_that_grows_and_moves_after_want_write_arrives_once)
 {
     uint8_t *sent = malloc(GROWN_BYTES), *got = malloc(GROWN_BYTES + 1);

@@ -15,3 +15,5 @@ tests_integ_sync_cost_test_SOURCES = tests/integ/sync_cost_test.c tests/integ/sy
 check_PROGRAMS += tests/integ/sync_host_test
 tests_integ_sync_host_test_SOURCES = tests/integ/sync_host_test.c tests/integ/sync_support.h \
 	tests/support/poll_host.c tests/support/poll_host.h tests/support/hostile_alarm.c tests/support/hostile_alarm.h
+check_PROGRAMS += tests/integ/sync_fork_test
+tests_integ_sync_fork_test_SOURCES = tests/integ/sync_fork_test.c tests/integ/sync_support.h
