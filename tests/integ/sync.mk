@@ -17,3 +17,5 @@ tests_integ_sync_host_test_SOURCES = tests/integ/sync_host_test.c tests/integ/sy
 	tests/support/poll_host.c tests/support/poll_host.h tests/support/hostile_alarm.c tests/support/hostile_alarm.h
 check_PROGRAMS += tests/integ/sync_fork_test
 tests_integ_sync_fork_test_SOURCES = tests/integ/sync_fork_test.c tests/integ/sync_support.h
+check_PROGRAMS += tests/integ/from_fd_test
+tests_integ_from_fd_test_SOURCES = tests/integ/from_fd_test.c tests/integ/sync_support.h

@@ -115,7 +115,7 @@ static void sync_server_stop(struct sync_server *served)
 }
 
 /* A channel to it; `loop` NULL: with one of its own. */
-static struct lull_channel *sync_channel(const struct sync_server *served, struct lull_loop *loop)
+static inline struct lull_channel *sync_channel(const struct sync_server *served, struct lull_loop *loop)
 {
     struct lull_channel_options options;
     struct lull_channel *channel;

@@ -21,6 +21,10 @@ check_PROGRAMS += tests/integ/user_timeout_test
 tests_integ_user_timeout_test_SOURCES = tests/integ/user_timeout_test.c tests/integ/tls_support.c tests/integ/tls_support.h \
 	tests/integ/tls_raw.c tests/support/certs.c tests/support/certs.h
 
+check_PROGRAMS += tests/integ/from_fd_tls_test
+tests_integ_from_fd_tls_test_SOURCES = tests/integ/from_fd_tls_test.c tests/integ/tls_support.c tests/integ/tls_support.h \
+	tests/integ/tls_raw.c tests/support/certs.c tests/support/certs.h
+
 # For tests that are scripts.
 noinst_PROGRAMS += tests/support/make_certs
 tests_support_make_certs_SOURCES = tests/support/make_certs.c tests/support/certs.c tests/support/certs.h
