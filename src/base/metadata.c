@@ -384,6 +384,10 @@ static const char *value_fault(const struct lull_metadatum *item)
 
 int lull_metadata_check(const struct lull_metadata *metadata, struct lull_error *error)
 {
+    if (metadata != NULL && metadata->items == NULL && metadata->count > 0) {
+        return rc_fail(error, LULL_RC_INVALID, "metadata items is NULL, and count is %zu",
+                       metadata->count);
+    }
     for (size_t i = 0; metadata != NULL && i < metadata->count; i++) {
         const struct lull_metadatum *item = &metadata->items[i];
         const char *fault = key_fault(item);

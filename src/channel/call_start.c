@@ -8,11 +8,23 @@
 
 #include "base/method.h"
 #include "base/rc.h"
+#include "base/strbuf.h"
 #include "channel/call.h"
 #include "channel/call_cancel.h"
 #include "channel/channel_idle.h"
 #include "exec/executor.h"
 #include "h2/headers.h"
+
+/* Of a method that is refused. */
+#define METHOD_SHOWN_BYTES 30
+
+/* Which of the two options it was. */
+static const char *expired_text(int64_t timeout_ns)
+{
+    return timeout_ns == LULL_NEVER ? "the deadline had passed before the call started: deadline_at was not ahead"
+           : timeout_ns == 0        ? "the deadline had passed before the call started: timeout_ns was 0"
+                                    : "the deadline had passed before the call started: timeout_ns was negative";
+}
 
 static void start(struct lull_call *call)
 {
@@ -27,8 +39,7 @@ static void start(struct lull_call *call)
     } else if (call->timeouts.is_expired_at_start) {
         outcome.code = LULL_CODE_DEADLINE_EXCEEDED;
         outcome.reason = LULL_REASON_DEADLINE;
-        outcome.what = call->timeouts.timeout_ns == 0 ? "the deadline had passed before the call started: timeout_ns was 0"
-                                                      : "the deadline had passed before the call started";
+        outcome.what = expired_text(call->timeouts.timeout_ns);
     } else if (call_timeouts_start(call) != LULL_OK) {
         outcome.code = LULL_CODE_RESOURCE_EXHAUSTED;
         outcome.reason = LULL_REASON_INTERNAL;
@@ -96,8 +107,15 @@ int call_check(const struct lull_channel *channel, const struct lull_call_option
     }
     const char *fault = method_fault(options->method);
     if (fault != NULL) {
+        char shown[4 * METHOD_SHOWN_BYTES + 40] = "";
+        struct strbuf sb;
+        strbuf_init(&sb, shown, sizeof(shown));
+        if (options->method != NULL) {
+            strbuf_quoted(&sb, options->method, strlen(options->method), METHOD_SHOWN_BYTES);
+            strbuf_add(&sb, " ");
+        }
         return rc_fail(error, LULL_RC_INVALID,
-                       "option method %s: it is written \"/package.Service/Method\"", fault);
+                       "option method %s%s: it is written \"/package.Service/Method\"", shown, fault);
     }
     if (options->read_timeout_ns < 0) {
         return rc_fail(error, LULL_RC_INVALID, "option read_timeout_ns is negative");

@@ -96,12 +96,13 @@ static void fail_address(struct subchannel *sub, size_t index, const struct faul
     }
 }
 
-/* No socket came of it, or none that can be watched. */
-static void fail_undialled(struct subchannel *sub, size_t index, int sys_errno)
+/* No socket came of it, or none that can be watched; `what` [""] comes before the errno's words. */
+static void fail_undialled(struct subchannel *sub, size_t index, const char *what, int sys_errno)
 {
     char text[SUBCHANNEL_REASON_BYTES];
     struct strbuf sb;
     strbuf_init(&sb, text, sizeof(text));
+    strbuf_add(&sb, what);
     strbuf_errno(&sb, sys_errno);
     fail_address(sub, index, &(struct fault){REACHED_NO_PEER, false, sys_errno, text});
 }
@@ -215,10 +216,14 @@ static void give_up_others(struct subchannel *sub, size_t winner)
     }
 }
 
-static void fail_greeting_nomem(struct subchannel *sub, size_t index)
+/* LULL_RC_NOMEM, or LULL_RC_SYSTEM: it cannot be watched. */
+static void fail_connected(struct subchannel *sub, size_t index, int rc)
 {
+    const bool is_nomem = rc == LULL_RC_NOMEM;
     fail_address(sub, index,
-                 &(struct fault){REACHED_GREETING, false, ENOMEM, "no memory for a connection"});
+                 &(struct fault){REACHED_GREETING, false, is_nomem ? ENOMEM : 0,
+                                 is_nomem ? "no memory for a connection"
+                                          : "the loop does not watch the connection"});
 }
 
 /* From an endpoint that is connected to a transport that waits for SETTINGS. */
@@ -227,7 +232,7 @@ static void greet(struct subchannel *sub, size_t index)
     struct subchannel_address *address = &sub->addresses[index];
     struct connection *connection = mem_zeroed(sub->options.allocator, sizeof(*connection));
     if (connection == NULL) {
-        fail_greeting_nomem(sub, index);
+        fail_connected(sub, index, LULL_RC_NOMEM);
         return;
     }
     executor_counters(sub->options.executor)->allocations++;
@@ -237,11 +242,11 @@ static void greet(struct subchannel *sub, size_t index)
         lull_keepalive_interval_ns(sub->options.keepalive_interval, now_of(sub));
     options.keepalive.time_ns = connection->keepalive_time_ns;
     options.keepalive.is_system_off = !sub->options.tcp_keepalive;
-    if (h2_transport_new(sub->options.executor, address->dialled, &options,
-                         subchannel_transport_ops(), connection,
-                         &connection->transport) != LULL_OK) {
+    const int rc = h2_transport_new(sub->options.executor, address->dialled, &options,
+                                    subchannel_transport_ops(), connection, &connection->transport);
+    if (rc != LULL_OK) {
         mem_release(sub->options.allocator, connection);
-        fail_greeting_nomem(sub, index);
+        fail_connected(sub, index, rc);
         return;
     }
     if (trace_wants(sub->options.trace, LULL_EVENT_CONNECTED)) {
@@ -309,7 +314,7 @@ static void start_address(struct subchannel *sub, size_t index, struct lull_inst
                                        sub->options.executor, &address->addr, &address->dialled);
     if (err != 0) {
         address->dialled = NULL;
-        fail_undialled(sub, index, err);
+        fail_undialled(sub, index, "", err);
         return;
     }
     address->dialled->owner = sub;
@@ -320,7 +325,7 @@ static void start_address(struct subchannel *sub, size_t index, struct lull_inst
     }
     err = endpoint_want(address->dialled, LULL_WANT_WRITE);
     if (err != 0) {
-        fail_undialled(sub, index, err);
+        fail_undialled(sub, index, "the loop does not watch the socket: ", err);
     }
 }
 

@@ -96,7 +96,7 @@ static void on_status(struct h2_transport *t, const uint8_t *value, size_t len)
 static void fail_size(struct h2_transport *t)
 {
     stream_fail(t->headers.stream, H2_END_LIMIT, NGHTTP2_CANCEL,
-                "metadata is over the limit of %zu bytes (%zu bytes, and more came)",
+                "metadata is over the limit of %zu bytes (%zu had come, and a field that does not fit)",
                 t->headers.block.limit_bytes, t->headers.block.size_bytes);
 }
 

@@ -195,6 +195,17 @@ static bool answer_http(struct h2_transport *t, const char *http_status, unsigne
     return false;
 }
 
+static bool answer_over_limit(struct h2_transport *t)
+{
+    char text[96];
+    struct strbuf sb;
+    strbuf_init(&sb, text, sizeof(text));
+    strbuf_printf(&sb, "the request's %s over the server's limit of %u bytes",
+                  is_grpc(t) ? "metadata is" : "fields are", t->options.max_metadata_bytes);
+    return is_grpc(t) ? answer_grpc(t, LULL_CODE_RESOURCE_EXHAUSTED, text)
+                      : answer_http(t, "431", LULL_CODE_INTERNAL, text);
+}
+
 static void reset(struct h2_transport *t, uint32_t code)
 {
     if (nghttp2_submit_rst_stream(t->session.nghttp2, NGHTTP2_FLAG_NONE, t->incoming.id, code) !=
@@ -219,10 +230,7 @@ static bool is_good_http(struct h2_transport *t)
         return false;
     }
     if (incoming->is_over_limit) {
-        return is_grpc(t) ? answer_grpc(t, LULL_CODE_RESOURCE_EXHAUSTED,
-                                        "the request's metadata is over the server's limit")
-                          : answer_http(t, "431", LULL_CODE_INTERNAL,
-                                        "the request's fields are over the server's limit");
+        return answer_over_limit(t);
     }
     if (!is_value(own(t, ":method"), "POST")) {
         return answer_http(t, "405", LULL_CODE_INTERNAL, "the method is not POST");

@@ -66,9 +66,12 @@ static int parse(const char *address, struct addr *out, struct lull_error *error
         strncmp(address, "unix", 4) != 0) {
         return parse_any_port(address, len - 2, out, error);
     }
-    int rc = target_parse(address, TARGET_PORT_NONE, &target, error);
+    struct lull_error why;
+    int rc = target_parse(address, TARGET_PORT_NONE, &target, &why);
     if (rc != LULL_OK) {
-        return rc;
+        /* "target: port ..."; here it is an address. */
+        return rc_fail(error, (enum lull_rc)rc, "address%s",
+                       strncmp(why.text, "target", 6) == 0 ? why.text + 6 : why.text);
     }
     if (target.addr_count == 0) {
         return rc_fail(error, LULL_RC_UNSUPPORTED,

@@ -7,6 +7,7 @@ include tests/integ/server.mk
 include tests/integ/sync.mk
 include tests/integ/adapters.mk
 include tests/integ/tls.mk
+include tests/integ/bad_input.mk
 SCRIPT_TESTS += tests/integ/life_test.sh
 
 # A minute of real time.

@@ -6,7 +6,7 @@ tests_integ_tls_test_SOURCES = tests/integ/tls_test.c tests/integ/tls_support.c 
 	tests/integ/tls_raw.c tests/support/certs.c tests/support/certs.h
 
 check_PROGRAMS += tests/integ/tls_wrong_test
-tests_integ_tls_wrong_test_SOURCES = tests/integ/tls_wrong_test.c tests/integ/tls_support.c tests/integ/tls_support.h \
+tests_integ_tls_wrong_test_SOURCES = tests/integ/tls_wrong_test.c tests/support/table.h tests/integ/tls_support.c tests/integ/tls_support.h \
 	tests/integ/tls_raw.c tests/support/certs.c tests/support/certs.h
 
 check_PROGRAMS += tests/integ/tls_manners_test

@@ -149,7 +149,7 @@ struct outcome {
     enum lull_code code;
     size_t len;
     char *line;
-    struct lull_failure *failure;
+    struct tls_world *world;
 };
 
 static void on_done(struct lull_call *call, const struct lull_unary_result *result, void *ctx)
@@ -160,7 +160,8 @@ static void on_done(struct lull_call *call, const struct lull_unary_result *resu
     outcome->code = result->status.code;
     outcome->len = result->message.len;
     if (result->status.failure != NULL) {
-        *outcome->failure = *result->status.failure;
+        outcome->world->failure = *result->status.failure;
+        (void)snprintf(outcome->world->message, TLS_TEXT, "%s", result->status.message);
     }
     if (outcome->line != NULL) {
         (void)snprintf(outcome->line, TLS_TEXT, "%s",
@@ -171,7 +172,7 @@ static void on_done(struct lull_call *call, const struct lull_unary_result *resu
 enum lull_code tls_call(struct tls_world *world, struct lull_channel *channel, size_t len,
                         char *line)
 {
-    struct outcome outcome = {.line = line, .failure = &world->failure};
+    struct outcome outcome = {.line = line, .world = world};
     struct lull_call_options options;
     uint8_t *request = calloc(1, len + 1);
     ck_assert_ptr_nonnull(request);

@@ -24,6 +24,7 @@ struct tls_world {
     char connected[256]; /* the last LULL_EVENT_CONNECTED of a channel */
     char lost[512];      /* the last LULL_EVENT_LOST of the server */
     char warning[256];   /* the last LULL_EVENT_WARNING of a channel */
+    char message[TLS_TEXT];      /* the status message of the last tls_call that failed */
     struct lull_failure failure; /* of the last tls_call that failed; its texts are gone */
 };
 

@@ -1,27 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ways for TLS to be wrong, each refused with its reason (case C25). With LULL_TEST_TABLE set the
- * line that an operator reads is printed for each.
+ * Ways for TLS to be wrong, each refused with its reason (case C25). With LULL_TEST_TABLE set what
+ * an operator reads of each is printed (tests/support/table.h); doc/BAD_INPUT.md has it.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/integ/tls_support.h"
 #include "tests/support/check_main.h"
+#include "tests/support/table.h"
 
 #define DAY_S INT64_C(86400)
 
 static struct tls_world world;
 static char target[64], line[TLS_TEXT];
-
-static void show(const char *what, const char *says)
-{
-    if (getenv("LULL_TEST_TABLE") != NULL) {
-        printf("%-28s %s\n", what, says);
-        (void)fflush(stdout);
-    }
-}
 
 static void target_at(unsigned port)
 {
@@ -32,8 +24,12 @@ static void target_at(unsigned port)
 static void expect_failure(const char *what, struct lull_channel *channel, enum lull_reason reason,
                            enum lull_phase phase, const char *says)
 {
+    char outcome[100];
     enum lull_code code = tls_call(&world, channel, 5, line);
-    show(what, line);
+    (void)snprintf(outcome, sizeof(outcome), "%s: %s, %s", lull_code_name((int)code),
+                   lull_reason_name((int)world.failure.reason),
+                   lull_phase_name((int)world.failure.phase));
+    table_row(what, outcome, world.message);
     ck_assert_int_eq(code, LULL_CODE_UNAVAILABLE);
     ck_assert_msg(strstr(line, says) != NULL, "%s: %s", what, line);
     ck_assert_str_eq(lull_reason_name((int)world.failure.reason), lull_reason_name((int)reason));
@@ -174,13 +170,18 @@ START_TEST(tls_where_plaintext_is_expected_is_told_on_both_sides)
 {
     tls_world_init(&world);
     target_at(tls_serve(&world, tls_showing(world.leaf)));
+    struct lull_channel *good = tls_channel(&world, target, "svc.test", tls_believing(world.ca));
+    ck_assert_int_eq(tls_call(&world, good, 5, line), LULL_CODE_OK);
     struct lull_channel *channel = tls_channel(&world, target, NULL, NULL);
     expect_failure("TLS, plaintext expected", channel, LULL_REASON_CONNECT, LULL_PHASE_SETTINGS,
                    "the peer closed the connection before");
-    show("  and at the server", world.lost);
+    table_row("  and at the server", "lost", world.lost);
     ck_assert_msg(strstr(world.lost, "TLS handshake failed: the peer does not speak TLS, it began "
                                      "with \"PRI * HTTP/2.0") != NULL,
                   "%s", world.lost);
+    /* Who knows what is spoken here is served as before. */
+    ck_assert_int_eq(tls_call(&world, good, 5, line), LULL_CODE_OK);
+    lull_channel_unref(good);
     tls_world_fini(&world);
 }
 END_TEST
@@ -201,7 +202,7 @@ START_TEST(a_client_without_a_certificate_is_refused_where_one_is_needed)
                    tls_channel(&world, target, NULL, tls_believing(world.ca)), LULL_REASON_TLS,
                    LULL_PHASE_SETTINGS,
                    "read failed: TLS: the peer sent alert 116 (tlsv13 alert certificate required): the server wants a client certificate");
-    show("  and at the server", world.lost);
+    table_row("  and at the server", "lost", world.lost);
     ck_assert_msg(strstr(world.lost, "peer did not return a certificate") != NULL, "%s",
                   world.lost);
     tls_world_fini(&world);
@@ -217,7 +218,7 @@ static void expect_unmade(const char *what, const struct lull_credentials_option
     struct lull_error error;
     ck_assert_int_ne(lull_credentials_new(options, &made, &error), LULL_OK);
     ck_assert_ptr_null(made);
-    show(what, error.text);
+    table_row(what, lull_rc_name((int)error.rc), error.text);
     ck_assert_msg(strstr(error.text, says) != NULL, "%s: %s", what, error.text);
 }
 
@@ -239,6 +240,17 @@ START_TEST(a_file_that_is_wrong_is_named_with_its_line)
     char *key = cert_file(cert_key_pem(world.leaf));
     char *other_key = cert_file(cert_key_pem(other));
     lull_credentials_options_init(&options);
+    options.ca_file = "/nonexistent/ca.pem";
+    expect_unmade("ca_file that is not there", &options,
+                  "ca_file /nonexistent/ca.pem: no such file or directory (errno 2)");
+    char *words = cert_file("these are words\n");
+    options.ca_file = words;
+    (void)snprintf(says, sizeof(says), "ca_file %s", words);
+    expect_unmade("ca_file without a certificate", &options, says);
+    cert_file_drop(words);
+    options.ca_file = chain;
+    expect_unmade("ca_file with a bad line", &options, "bad base64 decode");
+    options.ca_file = NULL;
     options.identity.chain_file = chain;
     options.identity.key_file = key;
     (void)snprintf(says, sizeof(says), "chain_file %s line %u: bad base64 decode", chain, at);

@@ -80,7 +80,7 @@ START_TEST(a_method_has_a_service_and_a_name_and_nothing_strange)
         }
     }
     /* The last one: the text names the part. */
-    ck_assert_str_eq(error.text, "option method has no method after the last '/': it is written "
+    ck_assert_str_eq(error.text, "option method \"/my.Test/\" has no method after the last '/': it is written "
                                  "\"/package.Service/Method\"");
     rig_settle(&rig);
     ck_assert_uint_eq(dones, accepted);

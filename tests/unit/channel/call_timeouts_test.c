@@ -88,7 +88,7 @@ START_TEST(expired_at_the_start_touches_nothing)
         rig_settle(&rig);
         rig_expect(&call, LULL_CODE_DEADLINE_EXCEEDED, 0);
         rig_expect_text(&call, timeouts[i] == 0 ? "had passed before the call started: timeout_ns was 0"
-                                                : "had passed before the call started");
+                                                : "had passed before the call started: timeout_ns was negative");
         ck_assert_uint_eq(rig.attempt_count, 0);
         ck_assert_int_eq(lull_channel_state(rig.channel, false), LULL_STATE_IDLE);
     }

@@ -213,7 +213,7 @@ START_TEST(metadata_over_the_limit_ends_the_stream_alone)
     run();
     ck_assert_int_eq(h->end.kind, H2_END_LIMIT);
     ck_assert_str_eq(h->end.text,
-                     "metadata is over the limit of 16384 bytes (42 bytes, and more came)");
+                     "metadata is over the limit of 16384 bytes (42 had come, and a field that does not fit)");
     ck_assert_uint_eq(sent_count(3, 1), 1);
     ck_assert_int_eq(calls[1].end.kind, H2_END_FINISHED);
     world_end();
