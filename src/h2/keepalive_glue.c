@@ -4,6 +4,8 @@
  */
 #include "h2/keepalive_glue.h"
 
+#include <errno.h>
+
 #include "base/strbuf.h"
 #include "h2/inner.h"
 #include "net/endpoint_tcp.h"
@@ -65,18 +67,17 @@ static void carry_out(struct h2_transport *t, struct lull_keepalive_step step,
     set_timer(&t->keepalive);
 }
 
-/* What is still in our output is not quiet. */
+/* What is still in our output, or on the way and not acknowledged, is not quiet. */
 static void lift_if_quiet(struct h2_transport *t, struct lull_instant now)
 {
     struct keepalive_glue *glue = &t->keepalive;
     if (lull_instant_before(now, lift_at(glue))) {
         return;
     }
-    if (t->send.unsent != NULL) {
+    if (t->send.unsent != NULL || endpoint_write_timeout(t->endpoint, LULL_NEVER) == EAGAIN) {
         glue->active_at = now;
         return;
     }
-    (void)endpoint_write_timeout(t->endpoint, LULL_NEVER);
     glue->is_limited = false;
 }
 
@@ -121,6 +122,31 @@ void keepalive_glue_after_flush(struct h2_transport *t, uint64_t written_before)
     if (glue->is_probed && !t->is_lost && t->send.written_bytes != written_before) {
         glue->active_at = lull_executor_now(t->executor);
         set_timer(glue);
+    }
+}
+
+/* ---- the system's word */
+
+/* On a connection that stands, a network that says it is unreachable is not believed before the system's patience ends; the errno
+ * is the network's then (RFC 1122 section 4.2.3.9). */
+bool keepalive_glue_has_given_up(int sys_errno)
+{
+    return sys_errno == ETIMEDOUT || sys_errno == ENETUNREACH || sys_errno == EHOSTUNREACH ||
+           sys_errno == EHOSTDOWN;
+}
+
+void keepalive_glue_explain(const struct h2_transport *t, int sys_errno, struct strbuf *sb)
+{
+    const struct keepalive_glue *glue = &t->keepalive;
+    const int64_t limit_ns = lull_keepalive_write_timeout_ns(&glue->keepalive);
+    if (!keepalive_glue_has_given_up(sys_errno) || limit_ns == LULL_NEVER) {
+        return;
+    }
+    if (glue->is_limited) {
+        strbuf_add(sb, ": what was written was not acknowledged within ");
+        strbuf_duration(sb, limit_ns);
+    } else {
+        strbuf_add(sb, ": TCP keepalive was not answered");
     }
 }
 

@@ -8,7 +8,7 @@
  *
  * The write timeout (RULINGS 7; TCP_USER_TIMEOUT) is set at connect and before the first write after a quiet spell. While it is set,
  * the system ends a quiet connection for one probe of its own that got lost; so when nothing was read or written for as long as the system
- * waits before it probes, it is taken back. That costs no timer of its own: the one Rescheduler stands at the earlier of the two.
+ * waits before it probes, and all is acknowledged, it is taken back. That costs no timer of its own: the one Rescheduler stands at the earlier of the two.
  */
 #ifndef H2_KEEPALIVE_GLUE_H
 #define H2_KEEPALIVE_GLUE_H
@@ -19,6 +19,7 @@
 #include "lull/rescheduler.h"
 
 struct h2_transport;
+struct strbuf;
 
 struct keepalive_glue {
     struct lull_keepalive keepalive;
@@ -48,6 +49,12 @@ void keepalive_glue_on_last_stream_closed(struct h2_transport *t);
 /* From ping.c: keepalive's PING, or the one it joined, has reached the socket; was answered. */
 void keepalive_glue_on_ping_written(struct h2_transport *t, struct lull_instant now);
 void keepalive_glue_on_ping_acked(struct h2_transport *t, struct lull_instant now);
+
+/* An errno that means: the system waited for the peer, and gave it up. */
+bool keepalive_glue_has_given_up(int sys_errno);
+
+/* Adds ": what was written was not acknowledged within 20 s" or the like to such an errno's text, nothing to another's. */
+void keepalive_glue_explain(const struct h2_transport *t, int sys_errno, struct strbuf *sb);
 
 /* Around each flush. `written_before`: send.written_bytes before it. */
 void keepalive_glue_before_flush(struct h2_transport *t);

@@ -353,6 +353,7 @@ static void on_write_failed(struct h2_transport *t)
     struct strbuf sb;
     strbuf_init(&sb, text, sizeof(text));
     endpoint_failure_text(t->endpoint, &sb);
+    keepalive_glue_explain(t, sys_errno, &sb);
     t->send.is_broken = true;
     recv_rest(t);
     transport_finish_if_drained(t);

@@ -228,16 +228,6 @@ void stream_on_closed(struct h2_stream *stream, uint32_t code)
     transport_on_room(t);
 }
 
-/*
- * The system gave the peer up: TCP_USER_TIMEOUT, or its keepalive. On a connection that stands, a network that says it is unreachable
- * is not believed before that (RFC 1122 section 4.2.3.9); then the errno is the network's.
- */
-static bool is_given_up(int sys_errno)
-{
-    return sys_errno == ETIMEDOUT || sys_errno == ENETUNREACH || sys_errno == EHOSTUNREACH ||
-           sys_errno == EHOSTDOWN;
-}
-
 void stream_on_lost(struct h2_stream *stream, const struct h2_transport_end *lost, const char *text)
 {
     struct h2_transport *t = stream->transport;
@@ -247,7 +237,7 @@ void stream_on_lost(struct h2_stream *stream, const struct h2_transport_end *los
     stream->end.sys_errno = lost->sys_errno;
     stream->end.is_peer_dead =
         lost->kind == H2_LOST_KEEPALIVE ||
-        (lost->kind == H2_LOST_ERRNO && is_given_up(lost->sys_errno));
+        (lost->kind == H2_LOST_ERRNO && keepalive_glue_has_given_up(lost->sys_errno));
     if (lost->has_goaway) {
         set_code(stream, lost->goaway_code);
     }

@@ -320,6 +320,7 @@ void transport_lose_endpoint(struct h2_transport *t)
     struct strbuf sb;
     strbuf_init(&sb, text, sizeof(text));
     endpoint_failure_text(t->endpoint, &sb);
+    keepalive_glue_explain(t, t->endpoint->sys_errno, &sb);
     transport_lose(t, H2_LOST_ERRNO, t->endpoint->sys_errno, text);
 }
 

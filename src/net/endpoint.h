@@ -42,8 +42,8 @@ struct endpoint_ops {
     int (*want)(struct endpoint *endpoint, unsigned want);
     /*
      * [nullable] Bytes that the peer's system has not acknowledged for so long end the connection
-     * (RULINGS 7: TCP_USER_TIMEOUT); LULL_NEVER: no limit of ours. 0 or an errno; where there is
-     * nothing to set, 0.
+     * (RULINGS 7: TCP_USER_TIMEOUT); LULL_NEVER: no limit of ours, which is refused with EAGAIN while
+     * there are such bytes. 0 or an errno; where there is nothing to set, 0.
      */
     int (*write_timeout)(struct endpoint *endpoint, int64_t after_ns);
     /* [nullable] The system's own probes on a quiet connection (RULINGS 5); on from the start. 0 or

@@ -137,6 +137,8 @@ static int tcp_write_timeout(struct endpoint *base, int64_t after_ns)
         ms = after_ns <= 0 ? 1 : after_ns / LULL_MS + (after_ns % LULL_MS != 0);
         ms = ms > INT_MAX ? INT_MAX : ms;
         limit_resends(tcp_of(base), ms);
+    } else if (sys_has_unacknowledged(counters_of(base), base->watch.fd)) {
+        return EAGAIN;
     }
     return sys_set_user_timeout(counters_of(base), base->watch.fd, (unsigned)ms);
 }

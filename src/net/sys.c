@@ -12,6 +12,10 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
+#ifdef __linux__
+#include <linux/sockios.h>
+#endif
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/un.h>
@@ -155,6 +159,18 @@ int sys_set_user_timeout(struct lull_counters *counters, int fd, unsigned timeou
 {
     return outcome(counters,
                    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, sizeof(timeout_ms)));
+}
+
+bool sys_has_unacknowledged(struct lull_counters *counters, int fd)
+{
+#ifdef SIOCOUTQ
+    int bytes = 0;
+    return outcome(counters, ioctl(fd, SIOCOUTQ, &bytes)) == 0 && bytes > 0;
+#else
+    (void)counters;
+    (void)fd;
+    return false;
+#endif
 }
 
 /* Newer than many headers; the number is the kernel's for good. */

@@ -57,6 +57,9 @@ int sys_set_keepalive(struct lull_counters *counters, int fd, int idle_s, int in
  * own limit. */
 int sys_set_user_timeout(struct lull_counters *counters, int fd, unsigned timeout_ms);
 
+/* Bytes that were written and that the peer's system has not acknowledged (SIOCOUTQ); false, too, when it cannot be told. */
+bool sys_has_unacknowledged(struct lull_counters *counters, int fd);
+
 /* TCP_RTO_MAX_MS: what is not acknowledged is sent again at least so often, 1 s to 120 s. ENOPROTOOPT before Linux 6.15. */
 int sys_set_resend_limit(struct lull_counters *counters, int fd, unsigned limit_ms);
 

@@ -272,6 +272,32 @@ START_TEST(a_write_timeout_limits_the_wait_between_resends)
 }
 END_TEST
 
+/* A peer that reads nothing: bytes wait for it, so the limit on them is not taken back. */
+START_TEST(the_write_timeout_of_bytes_on_their_way_is_not_taken_back)
+{
+    static const char bytes[4096];
+    const struct io_piece piece = {bytes, sizeof(bytes)};
+    struct net_peer peer;
+    size_t wrote;
+    int far_fd, fd;
+
+    net_world_init(&world);
+    net_dial_connected(&world, &peer, NULL, &far_fd);
+    fd = peer.endpoint->watch.fd;
+    net_enter(&world);
+    ck_assert_int_eq(endpoint_write_timeout(peer.endpoint, 20 * LULL_SECOND), 0);
+    while (endpoint_writev(peer.endpoint, &piece, 1, &wrote) == IO_OK) {
+        continue;
+    }
+    ck_assert_int_eq(endpoint_write_timeout(peer.endpoint, LULL_NEVER), EAGAIN);
+    ck_assert_int_eq(option_of(fd, IPPROTO_TCP, TCP_USER_TIMEOUT), 20000);
+    net_leave(&world);
+    close(far_fd);
+    net_close(&world, peer.endpoint);
+    net_world_fini(&world);
+}
+END_TEST
+
 START_TEST(a_write_after_a_reset_fails_and_raises_no_signal)
 {
     const struct linger abort_close = {.l_onoff = 1, .l_linger = 0};
@@ -389,6 +415,7 @@ static Suite *net_tcp_suite(void)
     tcase_add_test(cases, a_dial_without_a_descriptor_left_says_emfile);
     tcase_add_test(cases, a_connect_under_way_says_again_and_can_be_given_up);
     tcase_add_test(cases, a_tcp_connection_starts_with_nodelay_and_keepalive);
+    tcase_add_test(cases, the_write_timeout_of_bytes_on_their_way_is_not_taken_back);
     tcase_add_loop_test(cases, a_write_timeout_limits_the_wait_between_resends, 0, 3);
     tcase_add_test(cases, a_write_after_a_reset_fails_and_raises_no_signal);
     tcase_add_test(cases, closing_in_on_ready_is_legal);

@@ -4,6 +4,8 @@
  */
 #include "h2/keepalive_glue.h"
 
+#include <errno.h>
+
 #include "tests/support/check_main.h"
 #include "tests/unit/h2/pings.h"
 
@@ -89,6 +91,65 @@ START_TEST(write_timeout_of_a_full_socket_stays)
 }
 END_TEST
 
+/* A write timeout longer than the quiet: bytes on their way for 45 s may still be lost. */
+static bool is_acknowledged;
+
+static int limit_unless_unacknowledged(struct endpoint *endpoint, int64_t after_ns)
+{
+    return after_ns == LULL_NEVER && !is_acknowledged
+               ? EAGAIN
+               : pipe_ops->write_timeout(endpoint, after_ns);
+}
+
+START_TEST(write_timeout_of_bytes_on_their_way_stays)
+{
+    struct h2_transport_options options = world_options();
+    options.keepalive.time_ns = MS(600000);
+    options.keepalive.timeout_ns = MS(60000);
+    is_acknowledged = false;
+    world_begin();
+    connect_again(&options, (struct pipe_options){0}, true);
+    counted_ops.write_timeout = limit_unless_unacknowledged;
+    (void)world_ready(1);
+    go_to(MS(45000));
+    ck_assert_int_eq(endpoint_pipe_write_timeout(near_end), MS(60000));
+    ck_assert_int_eq(due_at(), MS(90000)); /* as if it had been written now */
+    is_acknowledged = true;
+    go_to(MS(89999));
+    ck_assert_int_eq(endpoint_pipe_write_timeout(near_end), MS(60000));
+    go_to(MS(90000));
+    ck_assert_int_eq(endpoint_pipe_write_timeout(near_end), LULL_NEVER);
+    world_end();
+}
+END_TEST
+
+/* The errno says that the system gave up, the line says what it had waited for. */
+START_TEST(what_the_system_waited_for_is_told)
+{
+    struct h2_transport_options options = world_options();
+    world_begin();
+    connect_again(&options, (struct pipe_options){0}, true);
+    (void)world_ready(1);
+    endpoint_pipe_break(near_end, ETIMEDOUT);
+    run();
+    ck_assert_ptr_nonnull(
+        strstr(told.end.text, ": what was written was not acknowledged within 20 s"));
+    connect_again(&options, (struct pipe_options){0}, true);
+    (void)world_ready(1);
+    go_to(clock_.mono_at.ns + MS(45000));
+    endpoint_pipe_break(near_end, ENETUNREACH);
+    run();
+    ck_assert_ptr_nonnull(strstr(told.end.text, ": TCP keepalive was not answered"));
+    connect_again(&options, (struct pipe_options){0}, true);
+    (void)world_ready(1);
+    endpoint_pipe_break(near_end, ECONNRESET);
+    run();
+    ck_assert_ptr_null(strstr(told.end.text, "acknowledged"));
+    ck_assert_ptr_null(strstr(told.end.text, "keepalive"));
+    world_end();
+}
+END_TEST
+
 START_TEST(keepalive_and_write_timeout_share_one_timer)
 {
     struct h2_transport_options options = world_options();
@@ -134,6 +195,8 @@ static Suite *write_timeout_suite(void)
     tcase_add_test(tc, off_arms_nothing_and_limits_writes_to_20_s);
     tcase_add_test(tc, write_timeout_is_taken_back_when_quiet_and_set_before_the_next_write);
     tcase_add_test(tc, write_timeout_of_a_full_socket_stays);
+    tcase_add_test(tc, write_timeout_of_bytes_on_their_way_stays);
+    tcase_add_test(tc, what_the_system_waited_for_is_told);
     tcase_add_test(tc, keepalive_and_write_timeout_share_one_timer);
     tcase_add_test(tc, without_probes_of_the_system_the_write_timeout_stays);
     suite_add_tcase(suite, tc);
