@@ -32,6 +32,7 @@ call dials.
 | what we write is not acknowledged, or the peer's machine takes none of it | write timeout: the keepalive timeout, or 20 s while keepalive is off; plus the system's first resend (200 ms, three round trips on a way not known yet) | `keepalive_timeout_ns` |
 | a connection on which nobody writes, keepalive off | TCP keepalive: 45 s + 3 × 15 s = 90 s since the last byte; the system's timers may be 3 s late | `tcp_keepalive`, on by default |
 | a connection attempt: TCP, TLS and the first SETTINGS together | connect timeout, 20 s | `min_connect_timeout_ns` |
+| one of several addresses that does not answer | 250 ms: the next one is tried beside it | |
 | a question to a name server | 10 s, or the connect timeout if that is shorter | |
 | a call with a deadline, wherever it is stuck | its deadline | `timeout_ns`, `deadline_at` |
 | a call whose server says nothing | its read timeout | `read_timeout_ns`, off by default |

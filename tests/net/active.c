@@ -29,17 +29,23 @@ static int shrink(void *ctx, int fd)
     return setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
 }
 
-static void begin(bool is_short)
+/* With this keepalive; 0: the defaults. */
+static void begin_as(int64_t time_ns, int64_t timeout_ns)
 {
     town_make(&town, TOWN_ROUTED);
     town_serve(&town, "");
     caller_begin(&caller);
     caller.client.options.on_socket = shrink;
-    if (is_short) {
-        caller.client.options.keepalive_time_ns = 2 * LULL_SECOND;
-        caller.client.options.keepalive_timeout_ns = LULL_SECOND;
+    if (time_ns != 0) {
+        caller.client.options.keepalive_time_ns = time_ns;
+        caller.client.options.keepalive_timeout_ns = timeout_ns;
     }
     caller_open(&caller, TOWN_TARGET);
+}
+
+static void begin(bool is_short)
+{
+    begin_as(is_short ? 2 * LULL_SECOND : 0, LULL_SECOND);
 }
 
 static void end(void)
@@ -71,7 +77,7 @@ static void cut_chat(const char *packets, const char *cut, bool is_short)
     talk_end(&talk, &caller, LULL_CODE_UNAVAILABLE);
     row_took(&row, from, talk.ended_at, talk.stream.line);
     ck_assert_int_eq(talk.stream.reason, LULL_REASON_KEEPALIVE);
-    caller_has(talk.stream.line, "timed out", TOWN_SERVER_ADDRESS, NULL);
+    caller_has(talk.stream.line, "timed out", "not acknowledged within", TOWN_SERVER_ADDRESS, NULL);
     end();
 }
 
@@ -97,6 +103,31 @@ END_TEST
 START_TEST(a_cut_from_the_server_under_a_stream_we_send_on_is_found_by_the_write_timeout)
 {
     cut_chat(TOWN_TO_CLIENT, "from the server only", true);
+}
+END_TEST
+
+/*
+ * One write, and silence: after 45 s the connection is quiet, and the write timeout would be taken back, but for the bytes that nobody has
+ * acknowledged.
+ */
+START_TEST(a_cut_under_a_single_write_is_found_by_a_write_timeout_longer_than_the_quiet)
+{
+    const struct row row = {.cut = "both ways, silent",
+                            .under = "a single message on a stream",
+                            .settings = "keepalive 100 s + 50 s",
+                            .promise = "write timeout = keepalive timeout, from the write",
+                            .least_ns = 50 * LULL_SECOND - TICK_NS,
+                            .promise_ns = 50 * LULL_SECOND};
+    begin_as(100 * LULL_SECOND, 50 * LULL_SECOND);
+    talk_open(&talk, &caller);
+    talk_say(&talk);
+    talk_hear(&talk, &caller, 1);
+    town_drop(&town, "");
+    const struct lull_instant from = caller_now();
+    talk_say(&talk);
+    talk_end(&talk, &caller, LULL_CODE_UNAVAILABLE);
+    row_took(&row, from, talk.ended_at, talk.stream.line);
+    end();
 }
 END_TEST
 
@@ -166,6 +197,7 @@ END_TEST
 void active_cases(Suite *suite)
 {
     net_section(suite, "A connection that is written to");
+    net_add(suite, a_cut_under_a_single_write_is_found_by_a_write_timeout_longer_than_the_quiet);
     net_add(suite, a_cut_under_a_stream_we_send_on_is_found_by_the_default_write_timeout);
     net_add(suite, a_cut_under_a_blocked_writer_is_found_by_the_default_write_timeout);
     net_add(suite,

@@ -64,6 +64,80 @@ START_TEST(a_cut_while_tcp_connects_is_found_by_the_connect_timeout)
 }
 END_TEST
 
+START_TEST(a_cut_of_the_servers_part_of_the_connect_is_found_by_the_connect_timeout)
+{
+    const struct row row = {.cut = "from the server only",
+                            .under = "connecting",
+                            .settings = LIMIT,
+                            .promise = PROMISE,
+                            .least_ns = 2 * LULL_SECOND,
+                            .promise_ns = 2 * LULL_SECOND};
+    begin();
+    town_serve(&town, "");
+    caller_open(&caller, TOWN_TARGET);
+    town_drop(&town, TOWN_TO_CLIENT);
+    fails_to_connect(&row, LULL_REASON_CONNECT, "no answer");
+    end();
+}
+END_TEST
+
+/* ---- two addresses */
+
+#define OTHER "10.83.2.3"
+#define BOTH  "ipv4:" TOWN_SERVER_ADDRESS ":" TOWN_PORT "," OTHER ":" TOWN_PORT
+
+static void begin_two(void)
+{
+    begin();
+    town_do(&town, TOWN_SERVER, "exec ip addr add " OTHER "/24 dev s0");
+    town_serve(&town, " --listen " OTHER ":" TOWN_PORT);
+    caller.client.options.keepalive_time_ns = LULL_SECOND;
+    caller.client.options.keepalive_timeout_ns = LULL_SECOND;
+    caller_open(&caller, BOTH);
+}
+
+START_TEST(a_dark_address_costs_a_quarter_of_a_second_when_there_is_another)
+{
+    const struct row row = {.cut = "to the first of two addresses, silent",
+                            .under = "connecting",
+                            .settings = "the defaults",
+                            .promise = "lives: the next address after 250 ms (gRFC A61)",
+                            .least_ns = 250 * LULL_MS,
+                            .promise_ns = 250 * LULL_MS};
+    begin_two();
+    town_drop(&town, "ip daddr " TOWN_SERVER_ADDRESS);
+    talk_ask(&talk, &caller, "/lull.Demo/Echo", "1", LULL_NEVER);
+    talk_end(&talk, &caller, LULL_CODE_OK);
+    ck_assert_uint_eq(caller.dials, 2);
+    row_took(&row, talk.started_at, talk.ended_at, "OK");
+    caller_close(&caller);
+}
+END_TEST
+
+START_TEST(a_call_after_an_address_went_dark_is_made_at_the_other)
+{
+    const struct row row = {.cut = "to the first of two addresses, silent",
+                            .under = "a quiet stream, then a call",
+                            .settings = "keepalive 1 s + 1 s",
+                            .promise =
+                                "keepalive time + timeout, then the next address after 250 ms",
+                            .least_ns = 2 * LULL_SECOND,
+                            .promise_ns = 2250 * LULL_MS};
+    struct talk next;
+    begin_two();
+    talk_open(&talk, &caller);
+    talk_say(&talk);
+    talk_hear(&talk, &caller, 1);
+    const struct lull_instant from = caller.heard_at;
+    town_drop(&town, "ip daddr " TOWN_SERVER_ADDRESS);
+    talk_end(&talk, &caller, LULL_CODE_UNAVAILABLE);
+    talk_ask(&next, &caller, "/lull.Demo/Echo", "1", LULL_NEVER);
+    talk_end(&next, &caller, LULL_CODE_OK);
+    row_took(&row, from, next.ended_at, talk.stream.line);
+    caller_close(&caller);
+}
+END_TEST
+
 START_TEST(a_cut_while_tcp_connects_is_found_by_the_default_connect_timeout)
 {
     const struct row row = {.cut = "both ways, silent",
@@ -266,6 +340,9 @@ void connect_cases(Suite *suite)
     net_section(suite, "Before there is a connection");
     net_add(suite, a_cut_while_tcp_connects_is_found_by_the_default_connect_timeout);
     net_add(suite, a_cut_while_tcp_connects_is_found_by_the_connect_timeout);
+    net_add(suite, a_cut_of_the_servers_part_of_the_connect_is_found_by_the_connect_timeout);
+    net_add(suite, a_dark_address_costs_a_quarter_of_a_second_when_there_is_another);
+    net_add(suite, a_call_after_an_address_went_dark_is_made_at_the_other);
     if (getenv("NET_CERTS") != NULL) {
         net_add(suite, a_cut_in_the_tls_handshake_is_found_by_the_connect_timeout);
         net_add(suite,

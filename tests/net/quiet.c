@@ -123,7 +123,7 @@ START_TEST(a_cut_under_a_quiet_stream_is_found_by_the_systems_keepalive)
     town_drop(&town, "");
     talk_end(&talk, &caller, LULL_CODE_UNAVAILABLE);
     row_took(&row, from, talk.ended_at, talk.stream.line);
-    caller_has(talk.stream.line, "timed out", TOWN_SERVER_ADDRESS, NULL);
+    caller_has(talk.stream.line, "timed out", "TCP keepalive", TOWN_SERVER_ADDRESS, NULL);
     end();
 }
 END_TEST
