@@ -203,7 +203,7 @@ is_ready_again() {
 
 silence() {
     lull_serve silence --permit-keepalive 0s --permit-without-calls
-    timeout -k 5 60 "$lull" watch --plaintext --ping 0s --keepalive 200ms --keepalive-timeout 300ms --short-timers \
+    timeout -k 5 60 "$lull" watch --plaintext --ping 0s --keepalive 200ms --keepalive-timeout 1s --short-timers \
         --reconnect --for 40s "$target" >"$work/watch.out" 2>&1 &
     watching=$!
     wait_until 10 grep -q ' READY' "$work/watch.out" || not_ok "the watch" "is not READY"
@@ -213,6 +213,7 @@ silence() {
     kill -TERM $watching
     status=0
     wait $watching || status=$?
+    ! is_gone "$started" || not_ok "the server" "has ended: $(tail -n 3 "$work/silence.out" | tr '\n' ' ')"
     is "the watch ends READY" 0 "$status"
     has "keepalive finds the server dead" "$(tr '\n' ' ' <"$work/watch.out")" "keepalive: no answer"
     within "READY twice" 2 "$(grep -c ' READY' "$work/watch.out")" 3
