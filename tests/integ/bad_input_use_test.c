@@ -29,6 +29,14 @@ static void nothing(struct lull_call *call, const struct lull_unary_result *resu
     ck_abort_msg("a call that was refused has ended");
 }
 
+static void never_closed(struct lull_call *call, const struct lull_status *status,
+                         const struct lull_metadata *trailers, void *ctx)
+{
+    (void)status;
+    (void)trailers;
+    nothing(call, NULL, ctx);
+}
+
 static int start(struct lull_channel *channel, const struct lull_call_options *options,
                  struct lull_error *error)
 {
@@ -110,7 +118,7 @@ START_TEST(structs_of_a_wrong_size)
     bad_refused(&bad, "call options of size 0", rc, LULL_RC_INVALID, &error, "lull_call_options_init");
     lull_call_options_init(&call_options, METHOD_ECHO);
     lull_call_handler_init(&handler);
-    handler.on_closed = (void (*)(struct lull_call *, const struct lull_status *, const struct lull_metadata *, void *))(void (*)(void))nothing;
+    handler.on_closed = never_closed;
     handler.size = 1;
     rc = lull_call_start(bad.good, &call_options, &handler, NULL, NULL, &error);
     bad_refused(&bad, "a handler of size 1", rc, LULL_RC_INVALID, &error, "lull_call_handler_init");
@@ -264,6 +272,84 @@ START_TEST(orders_to_a_server_that_was_closed)
 }
 END_TEST
 
+/* ---- what goes well */
+
+static struct lull_error error_of_before;
+
+static struct lull_error *stale(void)
+{
+    error_of_before = (struct lull_error){.rc = LULL_RC_SYSTEM, .sys_errno = 7, .text = "of an earlier call"};
+    return &error_of_before;
+}
+
+static void expect_cleared(int rc)
+{
+    ck_assert_int_eq(rc, LULL_OK);
+    ck_assert_int_eq(error_of_before.rc, LULL_OK);
+    ck_assert_int_eq(error_of_before.sys_errno, 0);
+    ck_assert_str_eq(error_of_before.text, "");
+}
+
+static void on_pong(void *ctx, int64_t rtt_ns, const char *why)
+{
+    (void)ctx;
+    (void)rtt_ns;
+    (void)why;
+}
+
+static void on_end(struct lull_call *call, const struct lull_unary_result *result, void *ctx)
+{
+    (void)call;
+    (void)ctx;
+    ck_assert_int_eq(result->status.code, LULL_CODE_OK);
+}
+
+/* lull/rc.h: the same rule for all that take an error. */
+START_TEST(success_clears_the_error_of_an_earlier_call)
+{
+    struct lull_channel_options options;
+    struct lull_server_options server_options;
+    struct lull_call_options call_options;
+    struct lull_call_handler handler;
+    struct lull_sync_result result;
+    struct lull_sync_stream stream;
+    struct lull_channel *channel;
+    struct lull_server *server;
+    struct lull_credentials *credentials = NULL;
+    const struct lull_slice nil = lull_slice_static("", 0);
+    unsigned closed = 0;
+    bad_channel_options(&bad, &options);
+    expect_cleared(lull_channel_new(bad.target, &options, &channel, stale()));
+    lull_channel_unref(channel);
+    lull_server_options_init(&server_options);
+    server_options.loop = bad.loop;
+    expect_cleared(lull_server_new(&server_options, &server, stale()));
+    expect_cleared(lull_server_listen(server, "127.0.0.1:0", stale()));
+    lull_server_free(server);
+    lull_call_options_init(&call_options, METHOD_ECHO);
+    expect_cleared(lull_metadata_check(&call_options.metadata, stale()));
+    expect_cleared(lull_call_unary(bad.good, &call_options, nil, on_end, NULL, NULL, stale()));
+    lull_call_handler_init(&handler);
+    handler.on_closed = on_closed;
+    struct lull_call *call;
+    expect_cleared(lull_call_start(bad.good, &call_options, &handler, &closed, &call, stale()));
+    ck_assert_int_eq(lull_call_half_close(call), LULL_OK);
+    lull_call_unref(call);
+    expect_cleared(lull_channel_ping(bad.good, on_pong, NULL, stale()));
+    lull_sync_result_init(&result);
+    expect_cleared(lull_sync_unary(bad.good, &call_options, nil, &result, stale()));
+    expect_cleared(lull_sync_stream_open(bad.good, &call_options, &stream, stale()));
+    ck_assert_int_eq(lull_sync_stream_finish(&stream, &result), LULL_OK);
+    lull_sync_result_fini(&result);
+    if (lull_credentials_new(NULL, &credentials, stale()) != LULL_RC_UNSUPPORTED) {
+        expect_cleared(LULL_OK);
+    }
+    lull_credentials_unref(credentials);
+    bad_expect_good(&bad);
+    ck_assert_uint_eq(closed, 1);
+}
+END_TEST
+
 /* ---- where nothing may drive */
 
 static struct {
@@ -323,6 +409,7 @@ static Suite *suite(void)
     tcase_add_test(t, calls_on_a_closed_channel_and_a_second_close);
     tcase_add_test(t, orders_to_a_call_out_of_their_order);
     tcase_add_test(t, orders_to_a_server_that_was_closed);
+    tcase_add_test(t, success_clears_the_error_of_an_earlier_call);
     tcase_add_test(t, what_drives_called_inside_a_callback);
     suite_add_tcase(s, t);
     return s;
