@@ -5,7 +5,10 @@
 #
 #   what include/lull/ declares LULL_API, what src/liblull.map names, and what the built library exports.
 #
-# check-exports.sh --update [--root ROOT] writes the declared names into the map (read the diff before you commit it).
+# Debian's list, debian/liblull0.symbols, names the same and since which version each is there.
+#
+# check-exports.sh --update [--root ROOT] writes the declared names into the map and, with the version of configure.ac, into Debian's list (read
+# the diff before you commit it).
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$here/..
@@ -20,6 +23,7 @@ while test $# -gt 0; do
     esac
 done
 map=$root/src/liblull.map
+symbols=$root/debian/liblull0.symbols
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -48,6 +52,19 @@ if test "$update" = yes; then
         !skip { print }
     ' "$map" >"$work/map"
     cat "$work/map" >"$map"
+    test -f "$symbols" || exit 0
+    version=$(sed -n 's/^AC_INIT(\[lull\], \[\([^]]*\)\].*/\1/p' "$root/configure.ac")
+    awk -v names="$work/declared" -v version="$version" '
+        / lull_/ { since[$1] = $2; next }
+        { print }
+        END {
+            while ((getline name <names) > 0) {
+                name = name "@LULL_0"
+                print " " name " " (name in since ? since[name] : version)
+            }
+        }
+    ' "$symbols" >"$work/symbols"
+    cat "$work/symbols" >"$symbols"
     exit 0
 fi
 
@@ -87,6 +104,12 @@ report() {
 }
 report "$work/declared" "$work/public" "declared LULL_API, not in src/liblull.map"
 report "$work/public" "$work/declared" "in src/liblull.map, not declared LULL_API"
+
+if test -f "$symbols"; then
+    sed -n 's/^ \(lull_[a-z0-9_]*\)@LULL_0 .*/\1/p' "$symbols" | LC_ALL=C sort >"$work/debian"
+    report "$work/declared" "$work/debian" "declared LULL_API, not in debian/liblull0.symbols"
+    report "$work/debian" "$work/declared" "in debian/liblull0.symbols, not declared LULL_API"
+fi
 
 if test -f "$lib"; then
     # The version nodes themselves are absolute symbols (A).

@@ -10,6 +10,8 @@
 #   poll                                unit, sim and integ tests with the built-in loop on poll(2)
 #   without-openssl without-cares       unit, sim and integ tests of the smaller library
 #   size                                what liblull.so weighs (check-weight.sh): of the default build and of the smaller ones
+#   abi                                 abidiff against the newest tag, as far as there is one (scripts/abi-since-tag.sh)
+#   deb                                 Debian packages from a clean export; a program built with what they install (scripts/check-deb.sh)
 #   distcheck                           the release archive, built, tested, installed and removed again
 #   lint                                shellcheck on the scripts
 #   format                              what clang-format would change in lines that are not in origin/main (or $LULL_FORMAT_BASE) yet
@@ -83,7 +85,7 @@ format() {
     echo "qa: no line since $(git rev-parse --short "$base") would be changed"
 }
 
-known="gcc clang asan ubsan tsan race nopool asserting poll without-openssl without-cares size valgrind distcheck lint format"
+known="gcc clang asan ubsan tsan race nopool asserting poll without-openssl without-cares size abi deb valgrind distcheck lint format"
 case " $known " in
 *" ${job:-none} "*)
     trap finish EXIT
@@ -148,6 +150,15 @@ valgrind)
     LULL_TEST_FEWER=1 CK_FORK=no CK_TIMEOUT_MULTIPLIER=20 run check-unit \
         LOG_COMPILER='$(SHELL) ./libtool --mode=execute valgrind' \
         LOG_FLAGS='-q --error-exitcode=9 --leak-check=full'
+    ;;
+abi)
+    configure CFLAGS='-g -O1'
+    run liblull.la
+    sh scripts/abi-since-tag.sh "$build"
+    ;;
+deb)
+    need dpkg-buildpackage dpkg-dev
+    sh scripts/check-deb.sh "$build"
     ;;
 distcheck)
     configure

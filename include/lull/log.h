@@ -28,7 +28,7 @@ struct lull_log_line {
     struct lull_instant at; /**< of the loop's clock, not the wall's */
     const char *name;       /**< whose line it is: the channel's target, or a server's first address ("" before it has one); never NULL */
     const char *text; /**< "dial failed: 10.0.0.1:80 attempt 1: connection refused; next in 1 s". One line without a newline, 1200 bytes at
-                         most; control characters, and what a peer sent that is no UTF-8, are written as \xNN. For people, in words
+                         most; control characters, and what a peer sent that is no UTF-8, are written as `\xNN`. For people, in words
                          that change; never NULL */
 };
 

@@ -66,6 +66,15 @@ sh "$top/scripts/check-exports.sh" --root "$tree" --update
 build
 passes "--update writes the declared names" check
 
+printf 'AC_INIT([lull], [9.1])\n' | put configure.ac
+printf 'liblull.so.0 liblull0 #MINVER#\n LULL_0@LULL_0 0.3\n lull_one@LULL_0 0.3\n lull_gone@LULL_0 0.3\n' | put debian/liblull0.symbols
+catches "Debian's list is behind" "declared LULL_API, not in debian/liblull0.symbols: lull_two" check
+catches "Debian's list names what is gone" "in debian/liblull0.symbols, not declared LULL_API: lull_gone" check
+sh "$top/scripts/check-exports.sh" --root "$tree" --update
+passes "--update writes Debian's list" check
+passes "what was there keeps its version" grep -qx ' lull_one@LULL_0 0.3' "$tree/debian/liblull0.symbols"
+passes "what is new has this one" grep -qx ' lull_two@LULL_0 9.1' "$tree/debian/liblull0.symbols"
+
 # 77 is a skip for the test harness: headers and map were compared, the library was not.
 drop liblull.so
 cases=$((cases + 1))
