@@ -6,6 +6,7 @@
 
 #include <stdatomic.h>
 #include <sys/random.h>
+#include <unistd.h> /* where musl has getentropy */
 
 #include "base/container.h"
 

@@ -48,6 +48,8 @@ build() {
         fault "$what: does not build"
     elif ! LD_LIBRARY_PATH=$libdir "$work/one" >"$work/said"; then
         fault "$what: does not run"
+    elif test "$(cat "$work/said")" != "$version"; then
+        fault "$what: the library is $(cat "$work/said"), lull.pc says $version"
     else
         tried="$tried, $what"
     fi

@@ -1,0 +1,36 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The program in README.md compiles without a warning and does what the page says: a call to `lull serve` is answered, and without a server the
+# failure is told.
+set -eu
+. "$(dirname "$0")/headers.sh"
+build=${abs_top_builddir:?run by make check}
+
+awk '/^```c$/ { is_in = 1; next } /^```$/ { if (is_in) exit } is_in' "$top/README.md" >"$work/call.c"
+grep -q 'int main' "$work/call.c" || fault "README.md has no program"
+
+static=
+test -f "$build/.libs/liblull.so" || static=--static
+PKG_CONFIG_PATH=$build
+export PKG_CONFIG_PATH
+# shellcheck disable=SC2046,SC2086
+${CC:-cc} ${FLAGS-} -std=c11 -Wall -Wextra -Wpedantic -Werror $(${PKG_CONFIG:-pkg-config} --cflags lull) -o "$work/call" "$work/call.c" \
+    $(${PKG_CONFIG:-pkg-config} $static --libs lull)
+
+# The server tells its address when it listens; the pipe has it when it is there.
+mkfifo "$work/told"
+"$build/lull" serve --listen "unix:$work/socket" >"$work/told" 2>&1 &
+server=$!
+trap 'kill "$server" 2>/dev/null || :; rm -rf "$work"' EXIT
+exec 3<"$work/told"
+IFS= read -r address <&3
+said=$("$work/call" "unix:$work/socket")
+test "$said" = "OK, 5 bytes" || fault "with a server at $address: $said"
+kill "$server"
+wait "$server" || :
+said=$("$work/call" "unix:$work/socket") || :
+case $said in
+*UNAVAILABLE*socket*) ;;
+*) fault "without a server: $said" ;;
+esac
+test "$faults" -eq 0
