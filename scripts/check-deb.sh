@@ -46,7 +46,7 @@ for library in "$root/usr/lib/$arch"/liblull.so.0.*; do
     size "$library"
 done
 if command -v lintian >/dev/null 2>&1; then
-    lintian --allow-root --no-tag-display-limit --fail-on error,warning ./*.changes
+    lintian --allow-root --tag-display-limit 0 --fail-on error,warning ./*.changes
     echo "check-deb: lintian has no error and no warning"
 else
     echo "check-deb: no lintian here"

@@ -28,7 +28,7 @@ for page in *; do
     lull_* | LULL_*) name=$page ;;
     *) rm -f -- "$page" && continue ;;
     esac
-    sed -e 's|^\.so man3/\([a-z]*\.h\.3\)$|.so man3/lull_\1|' -e 's|^\(\.TH "[^"]*" 3 \)"[^"]*"|\1""|' "$page" >"$name.new"
+    sed -e 's|^\.so man3/\([a-z]*\.h\.3\)$|.so man3/lull_\1|' -e 's|^\(\.TH "[^"]*" 3 \)"[^"]*"|\1""|' -e "s|^'|\\\\\&'|" "$page" >"$name.new"
     rm -- "$page"
     mv -- "$name.new" "$name"
 done
