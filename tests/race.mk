@@ -11,6 +11,7 @@ RACE_NAMES = \
 	tests/unit/exec/alarm_test \
 	tests/unit/exec/executor_threads_test \
 	tests/unit/exec/inbox_test \
+	tests/unit/exec/orphan_test \
 	tests/unit/exec/wait_cell_mutex_test \
 	tests/unit/exec/wait_cell_test \
 	tests/unit/loop/loop_test \
@@ -20,11 +21,14 @@ RACE_NAMES = \
 	tests/integ/adapter_libuv_test \
 	tests/integ/adapter_nested_test \
 	tests/integ/adapter_own_test \
+	tests/integ/fork_test \
+	tests/integ/from_fd_test \
 	tests/integ/loop_builtin_test \
 	tests/integ/loop_nested_test \
 	tests/integ/loop_thread_test \
 	tests/integ/sync_cost_test \
 	tests/integ/sync_end_test \
+	tests/integ/sync_fork_test \
 	tests/integ/sync_host_test \
 	tests/integ/sync_late_test \
 	tests/integ/sync_stream_test \

@@ -39,6 +39,8 @@ struct lull_watch {
     unsigned ready;            /**< what was reported and not yet taken by the owner */
     struct lull_task on_ready; /**< put on the executor's ready list by lull_watch_ready */
     void *host;                /**< for the loop's own use */
+    struct lull_watch *next_watched;  /**< private */
+    struct lull_watch **at_watched;   /**< private: where it stands in the loop's list, NULL: it is in none */
 };
 
 /** The seam. `soon` and `run_once` may be NULL. Called in context, except `run_once`, and `wake` on a thread that does not drive.
@@ -69,6 +71,7 @@ struct lull_loop {
     int owner_pid; /**< private: the process whose descriptors it has, 0: it has none yet; atomic */
     unsigned char is_stopping; /**< private: lull_loop_stop was called; atomic */
     struct lull_loop_thread *thread; /**< private: of lull_loop_start, in context */
+    struct lull_watch *watched;      /**< private: what a forked child has to close */
 };
 
 /** Makes the executor of a host's loop. @param options [borrow, nullable]. @return as
@@ -161,7 +164,8 @@ LULL_API int lull_loop_flush(struct lull_loop *loop);
 /**
  * True in a child that was forked after the loop opened its descriptors, or after lull_loop_init. The kernel's side of them is
  * the parent's: the child closes its copies, writes nothing and changes no registration. For verbs of a host's loop, which ask
- * before they do. A load where the kernel helps. Any thread. Since 0.3.
+ * before they do. A load where the kernel helps. A child gives its copies back on one thread. If another thread of the parent was inside a
+ * turn when the child was forked, that is all that happens: what was under way is left as it is, memory included. Any thread. Since 0.3.
  */
 LULL_API bool lull_loop_is_forked(const struct lull_loop *loop);
 

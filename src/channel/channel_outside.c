@@ -11,6 +11,7 @@
 #include "base/container.h"
 #include "base/invariant.h"
 #include "exec/executor.h"
+#include "exec/orphan.h"
 #include "loop/loop.h"
 
 /* Orders on their way, in lull_channel.commands. They are carried out in this order; of those that contradict each other the last one
@@ -22,6 +23,9 @@
 
 static void carry_out(struct lull_channel *channel, unsigned commands)
 {
+    if (executor_is_orphan(channel->executor)) {
+        return; /* a forked child: what is open is closed with the loop */
+    }
     if ((commands & COMMAND_ENTER_IDLE) != 0) {
         channel_enter_idle(channel);
     }
@@ -101,6 +105,19 @@ static struct lull_loop *keep_own_loop(const struct lull_channel *channel)
     return lull_executor_in_context(channel->executor) ? NULL : loop_keep(channel->world.loop);
 }
 
+/* In a forked child that is the end of its copies: threads that hold the channel in the parent, or keep the loop, do not do so here, and
+ * never give it back. */
+static void leave_own_loop(struct lull_loop *own, bool is_ending)
+{
+    if (is_ending) {
+        loop_settle(own);
+    }
+    if (own != NULL && lull_loop_is_forked(own)) {
+        loop_close_copies(own);
+    }
+    loop_unkeep(own);
+}
+
 void lull_channel_close(struct lull_channel *channel)
 {
     struct lull_loop *own = keep_own_loop(channel);
@@ -108,8 +125,7 @@ void lull_channel_close(struct lull_channel *channel)
         executor_set_ending(channel->executor);
     }
     order(channel, COMMAND_CLOSE, 0);
-    loop_settle(own);
-    loop_unkeep(own);
+    leave_own_loop(own, true);
 }
 
 void lull_channel_enter_idle(struct lull_channel *channel)
@@ -172,8 +188,10 @@ void channel_unref(struct lull_channel *channel)
         return;
     }
     /* The last reference is kept until all is closed, so that nothing of it frees the channel too early. */
-    channel_close(channel);
-    channel_end(channel);
+    if (!executor_is_orphan(executor)) {
+        channel_close(channel);
+        channel_end(channel);
+    }
     executor_leave(executor, had_to_enter);
 }
 
@@ -190,8 +208,5 @@ void lull_channel_unref(struct lull_channel *channel)
         order(channel, COMMAND_CLOSE, 0);
     }
     channel_unref(channel);
-    if (own != NULL && executor_is_ending(own->executor)) {
-        loop_settle(own);
-    }
-    loop_unkeep(own);
+    leave_own_loop(own, own != NULL && executor_is_ending(own->executor));
 }

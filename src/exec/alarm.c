@@ -96,7 +96,7 @@ static void ask_alarm(struct lull_executor *executor, struct lull_instant at)
 
 void executor_alarm_update(struct lull_executor *executor)
 {
-    if (executor->loop == NULL) {
+    if (executor->loop == NULL || executor->is_orphan) {
         return;
     }
     if (executor->is_loop_silent) {

@@ -113,7 +113,8 @@ bool executor_claim(struct lull_executor *executor)
     /* Acquire pairs with executor_yield: what the last thread in context did is seen by this one. Sequentially consistent when it
      * fails: see executor_yield. */
     return atomic_compare_exchange_strong_explicit(&executor->owner, &nobody, self,
-                                                   memory_order_seq_cst, memory_order_seq_cst);
+                                                   memory_order_seq_cst, memory_order_seq_cst) ||
+           executor_inherit(executor);
 }
 
 void executor_yield(struct lull_executor *executor)
@@ -378,6 +379,9 @@ bool executor_has_work(struct lull_executor *executor)
 
 struct lull_instant lull_executor_next_at(struct lull_executor *executor)
 {
+    if (executor->is_orphan) {
+        return lull_at(LULL_NEVER);
+    }
     return executor_has_work(executor) ? lull_at(INT64_MIN) : timerq_earliest(&executor->timers);
 }
 

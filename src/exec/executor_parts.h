@@ -14,6 +14,7 @@
 #include "base/size_classes.h"
 #include "exec/inbox.h"
 #include "exec/lane.h"
+#include "exec/orphan.h"
 #include "exec/task_queue.h"
 #include "exec/thread_id.h"
 #include "exec/wait_cell.h"
@@ -58,6 +59,8 @@ struct lull_executor {
     bool is_soon_lost;                /* a turn was refused inside that */
     bool is_alarm_refused;            /* the last one asked for was refused */
     struct list_node refusal_watches; /* who is told of that */
+    bool (*is_forked)(const struct lull_loop *loop); /* [nullable] orphan.c */
+    bool is_orphan;                                  /* orphan.c */
     bool is_loop_silent; /* it never says when it sleeps: take it for asleep between turns */
 
     unsigned channels; /* made and not freed */

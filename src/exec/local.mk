@@ -4,6 +4,7 @@ liblull_core_la_SOURCES += \
 	src/exec/executor_parts.h \
 	src/exec/inbox.c src/exec/inbox.h \
 	src/exec/lane.c src/exec/lane.h \
+	src/exec/orphan.c src/exec/orphan.h \
 	src/exec/refusal.c src/exec/refusal.h \
 	src/exec/roles.c src/exec/roles.h \
 	src/exec/rescheduler.c src/exec/rescheduler.h \

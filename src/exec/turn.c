@@ -109,6 +109,10 @@ static void run_phases(struct lull_executor *executor)
 /* The turn of an executor that has just been claimed. */
 static void run_claimed(struct lull_executor *executor, struct lull_instant now)
 {
+    if (executor->is_orphan) {
+        executor_yield(executor);
+        return;
+    }
     executor_drive(executor);
     executor->counters.turns++;
     executor->turn_now = now;
@@ -148,6 +152,9 @@ static void run_quiet_tasks(struct lull_executor *executor)
 
 void executor_quiet_turn_taken(struct lull_executor *executor)
 {
+    if (executor->is_orphan) {
+        return;
+    }
     executor->counters.turns++;
     executor->is_turn = true;
     executor->is_quiet = true;

@@ -7,6 +7,7 @@
 
 #include "base/invariant.h"
 #include "exec/executor.h"
+#include "exec/orphan.h"
 #include "exec/roles.h"
 #include "loop/loop_fork.h"
 #include "loop/loop_thread.h"
@@ -26,11 +27,13 @@ int loop_init_telling(struct lull_loop *loop, const struct lull_loop_ops *ops, c
     loop->fork_mark = NULL;
     loop->is_stopping = 0;
     loop->thread = NULL;
+    loop->watched = NULL;
     rc = lull_executor_new(options, &loop->executor);
     if (rc != LULL_OK) {
         return rc;
     }
     executor_set_loop(loop->executor, loop);
+    executor_set_fork_question(loop->executor, lull_loop_is_forked);
     return LULL_OK;
 }
 
@@ -46,12 +49,12 @@ int lull_loop_init(struct lull_loop *loop, const struct lull_loop_ops *ops, cons
     return rc;
 }
 
-void lull_loop_fini(struct lull_loop *loop)
+/* What waits, until there is nothing, or nothing that ends. */
+static void run_what_waits(struct lull_loop *loop)
 {
     const struct lull_counters *counters = executor_counters(loop->executor);
     int idle_turns = 0;
 
-    loop_thread_end(loop);
     /* What was closed outside a turn waits for the free phase of one, and every call has its end told, however many there are.
      * Whoever posts for ever is not waited for. */
     while (idle_turns < LAST_TURNS && lull_executor_next_at(loop->executor).ns == INT64_MIN) {
@@ -60,6 +63,18 @@ void lull_loop_fini(struct lull_loop *loop)
         (void)lull_executor_turn_now(loop->executor);
         idle_turns = counters->calls_closed != closed ? 0 : idle_turns + 1;
     }
+}
+
+void lull_loop_fini(struct lull_loop *loop)
+{
+    if (executor_is_orphan(loop->executor)) {
+        /* A thread that stayed with the parent was in the middle of something: nothing of it is touched. */
+        loop_fork_close(loop);
+        loop_fork_fini(loop);
+        return;
+    }
+    loop_thread_end(loop);
+    run_what_waits(loop);
     LULL_INVARIANT(executor_channels(loop->executor) == 0,
                    "a loop is freed while a channel on it, or the handle of a call, is still held");
     lull_executor_free(loop->executor);

@@ -8,6 +8,7 @@
 #ifndef LOOP_LOOP_H
 #define LOOP_LOOP_H
 
+#include "loop/loop_fork.h"
 #include "lull/loop.h"
 
 /* `until` of run_once that never waits. */
@@ -35,6 +36,10 @@ void loop_unkeep_not_last(struct lull_loop *loop);
  * forked child there is nobody to wait for. Out of context. */
 void loop_settle(struct lull_loop *loop);
 
+/* In a child that was forked, where a loop's keepers may be threads that it does not have: closes the child's copies of all that is open,
+ * and of the loop itself. What is freed later closes nothing twice. */
+void loop_close_copies(struct lull_loop *loop);
+
 /* lull_loop_run, which also returns when *is_ending (atomic, [nullable]) is set in context, the drivers are told and the loop is woken. */
 int loop_run_until_ending(struct lull_loop *loop, const unsigned char *is_ending);
 
@@ -49,6 +54,11 @@ static inline int loop_watch(struct lull_loop *loop, struct lull_watch *w, unsig
 
     if (err == 0 || want == LULL_WANT_NONE) {
         w->want = want;
+        if (want == LULL_WANT_NONE && w->at_watched != NULL) {
+            loop_fork_unlist(w);
+        } else if (want != LULL_WANT_NONE && w->at_watched == NULL) {
+            loop_fork_list(loop, w);
+        }
     }
     return err;
 }

@@ -87,6 +87,7 @@ void loop_alarm_close(struct loop_alarm *alarm)
 {
     if (alarm->fd >= 0) {
         close(alarm->fd);
+        alarm->fd = -1;
     }
     loop_alarm_init(alarm);
 }

@@ -61,6 +61,16 @@ void lull_loop_free(struct lull_loop *base)
     mem_release(loop->allocator, loop);
 }
 
+void loop_close_copies(struct lull_loop *base)
+{
+    struct loop_builtin *loop = loop_builtin_of(base);
+
+    loop_fork_close(base);
+    if (loop != NULL) {
+        loop_builtin_kind.close(loop);
+    }
+}
+
 /* ---- one round */
 
 void loop_builtin_ask_turn(struct loop_builtin *loop)

@@ -28,7 +28,7 @@ struct loop_builtin_kind {
     size_t size; /* of its struct */
     struct lull_loop_ops ops;
     void (*init)(struct loop_builtin *loop);
-    void (*close)(struct loop_builtin *loop); /* what is open; in a child that was forked these are its copies */
+    void (*close)(struct loop_builtin *loop); /* what is open, in a forked child its copies; harmless the second time */
 };
 
 extern const struct loop_builtin_kind loop_builtin_kind;

@@ -251,6 +251,7 @@ static void close_fds(struct loop_builtin *common)
     loop_wake_close(&loop->wake);
     if (loop->epoll_fd >= 0) {
         close(loop->epoll_fd);
+        loop->epoll_fd = -1;
     }
 }
 

@@ -35,6 +35,36 @@ void loop_fork_own(struct lull_loop *loop)
     __atomic_store_n(&loop->owner_pid, (int)getpid(), __ATOMIC_RELEASE);
 }
 
+/* Each store leaves a list that can be walked from its head: another thread may fork between any two of them. */
+void loop_fork_list(struct lull_loop *loop, struct lull_watch *w)
+{
+    w->next_watched = loop->watched;
+    w->at_watched = &loop->watched;
+    if (loop->watched != NULL) {
+        loop->watched->at_watched = &w->next_watched;
+    }
+    __atomic_store_n(&loop->watched, w, __ATOMIC_RELEASE);
+}
+
+void loop_fork_unlist(struct lull_watch *w)
+{
+    __atomic_store_n(w->at_watched, w->next_watched, __ATOMIC_RELEASE);
+    if (w->next_watched != NULL) {
+        w->next_watched->at_watched = w->at_watched;
+    }
+    w->at_watched = NULL;
+}
+
+void loop_fork_close(struct lull_loop *loop)
+{
+    for (struct lull_watch *w = loop->watched; w != NULL; w = w->next_watched) {
+        if (w->fd >= 0) {
+            (void)close(w->fd);
+            w->fd = -1;
+        }
+    }
+}
+
 void loop_fork_fini(struct lull_loop *loop)
 {
     if (loop->fork_mark != NULL) {

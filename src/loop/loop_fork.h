@@ -13,6 +13,13 @@
 /* This process has the loop's descriptors from now on. Cannot fail: without a page the question costs a system call. */
 void loop_fork_own(struct lull_loop *loop);
 
+/* What is watched for something stands in a list, in a child too. By loop_watch, for the list and out of it. */
+void loop_fork_list(struct lull_loop *loop, struct lull_watch *w);
+void loop_fork_unlist(struct lull_watch *w);
+
+/* In a child: closes the copies of what is watched. */
+void loop_fork_close(struct lull_loop *loop);
+
 /* Gives the page back. */
 void loop_fork_fini(struct lull_loop *loop);
 

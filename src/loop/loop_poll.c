@@ -290,6 +290,9 @@ static void close_pipe(struct loop_builtin *common)
     loop_pipe_close(&loop->wake);
     mem_release(common->allocator, loop->watches);
     mem_release(common->allocator, loop->polled);
+    loop->watches = NULL;
+    loop->polled = NULL;
+    loop->count = loop->capacity = loop->polled_capacity = 0;
 }
 
 const struct loop_builtin_kind loop_builtin_kind = {

@@ -13,6 +13,7 @@
 #include "base/random.h"
 #include "base/rc.h"
 #include "exec/executor.h"
+#include "exec/orphan.h"
 #include "exec/lane.h"
 #include "lull/clock.h"
 #include "lull/credentials.h"
@@ -374,6 +375,9 @@ void lull_server_free(struct lull_server *server)
 {
     if (server == NULL) {
         return;
+    }
+    if (executor_is_orphan(server->executor)) {
+        return; /* a forked child: what is open is closed with the loop */
     }
     bool had_to_enter = executor_enter(server->executor);
     struct lull_executor *executor = server->executor;

@@ -47,6 +47,10 @@ void sync_wait_fini(struct sync_wait *wait)
 void sync_wait_ask(struct sync_wait *wait)
 {
     wait->is_inside = wait->is_open && executor_take_within(wait->executor, SYNC_WAIT_PATIENCE_NS);
+    if (wait->is_inside && __atomic_load_n(&wait->loop->owner_pid, __ATOMIC_ACQUIRE) == 0) {
+        /* A child that is forked before the loop is open has no such thread either. */
+        loop_fork_own(wait->loop);
+    }
 }
 
 void sync_wait_go(struct sync_wait *wait)

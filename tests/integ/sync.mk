@@ -19,3 +19,5 @@ check_PROGRAMS += tests/integ/sync_fork_test
 tests_integ_sync_fork_test_SOURCES = tests/integ/sync_fork_test.c tests/integ/sync_support.h
 check_PROGRAMS += tests/integ/from_fd_test
 tests_integ_from_fd_test_SOURCES = tests/integ/from_fd_test.c tests/integ/sync_support.h
+check_PROGRAMS += tests/integ/fork_test
+tests_integ_fork_test_SOURCES = tests/integ/fork_test.c tests/integ/sync_support.h

@@ -6,6 +6,7 @@ check_PROGRAMS += \
 	tests/unit/exec/inbox_test \
 	tests/unit/exec/lane_oracle_test \
 	tests/unit/exec/lane_test \
+	tests/unit/exec/orphan_test \
 	tests/unit/exec/quiet_turn_test \
 	tests/unit/exec/refusal_test \
 	tests/unit/exec/rescheduler_oracle_test \
