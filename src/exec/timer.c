@@ -41,7 +41,9 @@ void lull_timer_fini(struct lull_timer *timer)
         return;
     }
     LULL_INVARIANT(may_touch(timer), "a timer is ended outside the context");
-    timerq_disarm(timer->queue, timer);
+    if (timerq_is_armed(timer)) {
+        timerq_disarm(timer->queue, timer);
+    }
     timerq_unreserve(timer->queue);
     timer->queue = NULL;
 }

@@ -132,11 +132,6 @@ int64_t deadline_left_ns(const struct deadline *deadline, struct lull_instant no
     return left_ns > 0 ? left_ns : 0;
 }
 
-bool deadline_has_window(const struct deadline *deadline)
-{
-    return deadline->window_ns != LULL_NEVER;
-}
-
 struct lull_instant deadline_on_window_opened(struct deadline *deadline, struct lull_instant now)
 {
     deadline->is_window_open = true;

@@ -80,7 +80,10 @@ int64_t deadline_left_ns(const struct deadline *deadline, struct lull_instant no
 
 /* True when bytes, the opening and pauses have to be reported. Reporting them all the same is
  * harmless. */
-bool deadline_has_window(const struct deadline *deadline);
+static inline bool deadline_has_window(const struct deadline *deadline)
+{
+    return deadline->window_ns != LULL_NEVER;
+}
 
 /*
  * The request's last byte (client streams: HEADERS) went to the socket. Returns the instant at

@@ -57,8 +57,18 @@ void timerq_init(struct timerq *queue, const struct lull_allocator *allocator,
 /* Gives the memory back. No slot may be reserved (asserted). */
 void timerq_fini(struct timerq *queue);
 
+/* timerq_reserve when there is no memory left for one more. */
+int timerq_reserve_more(struct timerq *queue);
+
 /* Promises one more timer its slot. LULL_OK, LULL_RC_NOMEM (nothing changed). */
-int timerq_reserve(struct timerq *queue);
+static inline int timerq_reserve(struct timerq *queue)
+{
+    if (queue->reserved == queue->capacity) {
+        return timerq_reserve_more(queue);
+    }
+    queue->reserved++;
+    return LULL_OK;
+}
 
 /* Gives one promise back. Memory goes back when most of it has been unused for a while. */
 void timerq_unreserve(struct timerq *queue);
