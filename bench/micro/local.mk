@@ -39,6 +39,17 @@ bench_micro_objects_malloc_SOURCES = bench/micro/objects_malloc.c $(MICRO_OBJECT
 bench_micro_objects_malloc_CPPFLAGS = $(MICRO_CPPFLAGS)
 bench_micro_objects_malloc_LDADD = -ldl
 
+# What bench/guard.sh has counted.
+BENCHES += bench/guard_ops
+SCRIPT_TESTS += bench/guard.sh tests/scripts/guard_test.sh
+bench_guard_ops_SOURCES = bench/guard_ops.c bench/guard_peer.c bench/guard_peer.h
+bench_guard_ops_LDADD = $(MICRO_CORE_LIBS)
+
+# What costs more on purpose, or less: the diff of bench/guard.baseline shows it.
+guard-baseline: bench/guard_ops
+	@$(AM_TESTS_ENVIRONMENT) '$(srcdir)/bench/guard.sh' --update
+.PHONY: guard-baseline
+
 if HAVE_TIMERFD
 BENCHES += bench/micro/timers_timerfd
 bench_micro_timers_timerfd_SOURCES = bench/micro/timers_timerfd.c $(MICRO_TIMERS)
