@@ -269,8 +269,9 @@ void lane_entry_fini(struct lane_entry *entry)
     if (entry->timer.queue == NULL) {
         return;
     }
-    lane_leave(entry);
-    lull_timer_fini(&entry->timer);
+    lane_leave(entry); /* asserts the context, and leaves no timer armed */
+    timerq_unreserve(entry->timer.queue);
+    entry->timer.queue = NULL;
 }
 
 bool lane_entry_is_waiting(const struct lane_entry *entry)

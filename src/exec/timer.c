@@ -18,6 +18,16 @@ static inline bool may_touch(const struct lull_timer *timer)
     return timer->queue != NULL && executor_is_here(timer->executor);
 }
 
+/* Apart, so that a timer whose slot is there saves no registers for it. */
+static __attribute__((noinline)) int reserve(struct lull_timer *timer)
+{
+    const int rc = timerq_reserve(timer->queue);
+    if (rc != LULL_OK) {
+        timer->queue = NULL;
+    }
+    return rc;
+}
+
 int lull_timer_init(struct lull_timer *timer, struct lull_executor *executor, lull_timer_fn expired)
 {
     LULL_INVARIANT(executor_is_here(executor) || executor->counters.turns == 0,
@@ -25,14 +35,10 @@ int lull_timer_init(struct lull_timer *timer, struct lull_executor *executor, lu
     memset(timer, 0, sizeof(*timer));
     timer->slot = TIMERQ_SLOT_IDLE;
     timer->at = lull_at(LULL_NEVER);
-    const int rc = timerq_reserve(&executor->timers);
-    if (rc != LULL_OK) {
-        return rc;
-    }
     timer->expired = expired;
     timer->executor = executor;
     timer->queue = &executor->timers;
-    return LULL_OK;
+    return timerq_reserve_at_hand(&executor->timers) ? LULL_OK : reserve(timer);
 }
 
 void lull_timer_fini(struct lull_timer *timer)

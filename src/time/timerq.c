@@ -63,8 +63,11 @@ static bool resize(struct timerq *queue, uint32_t capacity)
     return true;
 }
 
-int timerq_reserve_more(struct timerq *queue)
+int timerq_reserve(struct timerq *queue)
 {
+    if (timerq_reserve_at_hand(queue)) {
+        return LULL_OK;
+    }
     const uint32_t more = queue->capacity == 0 ? TIMERQ_SLOTS_MIN : queue->capacity * 2;
     if (more > SLOTS_LIMIT || !resize(queue, more)) {
         return LULL_RC_NOMEM;

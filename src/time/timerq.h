@@ -57,17 +57,15 @@ void timerq_init(struct timerq *queue, const struct lull_allocator *allocator,
 /* Gives the memory back. No slot may be reserved (asserted). */
 void timerq_fini(struct timerq *queue);
 
-/* timerq_reserve when there is no memory left for one more. */
-int timerq_reserve_more(struct timerq *queue);
-
 /* Promises one more timer its slot. LULL_OK, LULL_RC_NOMEM (nothing changed). */
-static inline int timerq_reserve(struct timerq *queue)
+int timerq_reserve(struct timerq *queue);
+
+/* The same if there is memory for it already: true. */
+static inline bool timerq_reserve_at_hand(struct timerq *queue)
 {
-    if (queue->reserved == queue->capacity) {
-        return timerq_reserve_more(queue);
-    }
-    queue->reserved++;
-    return LULL_OK;
+    const bool is_at_hand = queue->reserved < queue->capacity;
+    queue->reserved += is_at_hand;
+    return is_at_hand;
 }
 
 /* Gives one promise back. Memory goes back when most of it has been unused for a while. */
