@@ -32,7 +32,8 @@ RACE_NAMES = \
 	tests/integ/sync_host_test \
 	tests/integ/sync_late_test \
 	tests/integ/sync_stream_test \
-	tests/integ/sync_test
+	tests/integ/sync_test \
+	tests/integ/tls_threads_test
 
 # Those that this build has.
 RACE_TESTS = $(filter $(RACE_NAMES),$(check_PROGRAMS))

@@ -5,6 +5,10 @@ check_PROGRAMS += tests/integ/tls_test
 tests_integ_tls_test_SOURCES = tests/integ/tls_test.c tests/integ/tls_support.c tests/integ/tls_support.h \
 	tests/integ/tls_raw.c tests/support/certs.c tests/support/certs.h
 
+check_PROGRAMS += tests/integ/tls_threads_test
+tests_integ_tls_threads_test_SOURCES = tests/integ/tls_threads_test.c tests/integ/tls_support.c tests/integ/tls_support.h \
+	tests/integ/tls_raw.c tests/support/certs.c tests/support/certs.h
+
 check_PROGRAMS += tests/integ/tls_wrong_test
 tests_integ_tls_wrong_test_SOURCES = tests/integ/tls_wrong_test.c tests/support/table.h tests/integ/tls_support.c tests/integ/tls_support.h \
 	tests/integ/tls_raw.c tests/support/certs.c tests/support/certs.h
