@@ -19,6 +19,8 @@ void quiet_cases(Suite *suite);
 void active_cases(Suite *suite);
 void connect_cases(Suite *suite);
 void name_cases(Suite *suite);
+void tls_cases(Suite *suite);
+void server_cases(Suite *suite);
 void healed_cases(Suite *suite);
 void nat_cases(Suite *suite);
 void slow_cases(Suite *suite);

@@ -173,19 +173,6 @@ START_TEST(a_cut_before_the_first_settings_is_found_by_the_connect_timeout)
 }
 END_TEST
 
-static struct lull_credentials *trust(const char *directory)
-{
-    struct lull_credentials_options options;
-    struct lull_credentials *credentials;
-    char path[256];
-    lull_credentials_options_init(&options);
-    (void)snprintf(path, sizeof(path), "%s/ca.pem", directory);
-    options.ca_file = path;
-    options.server_name = "svc.test";
-    ck_assert_int_eq(lull_credentials_new(&options, &credentials, NULL), LULL_OK);
-    return credentials;
-}
-
 static void cut_handshake(const char *packets, const char *cut)
 {
     const struct row row = {.cut = cut,
@@ -194,13 +181,9 @@ static void cut_handshake(const char *packets, const char *cut)
                             .promise = PROMISE,
                             .least_ns = 2 * LULL_SECOND,
                             .promise_ns = 2 * LULL_SECOND};
-    char options[256];
-    const char *certs = getenv("NET_CERTS");
-    ck_assert_ptr_nonnull(certs);
     begin();
-    (void)snprintf(options, sizeof(options), " --cert %s/leaf.pem --key %s/leaf.key", certs, certs);
-    town_serve(&town, options);
-    caller.client.options.credentials = trust(certs);
+    town_serve(&town, town_tls_options());
+    caller.client.options.credentials = town_trust();
     caller_open(&caller, TOWN_TARGET);
     lull_credentials_unref(caller.client.options.credentials);
     town_drop(&town, packets);

@@ -5,7 +5,7 @@ NET_TESTS += tests/net/partitions_test.sh
 noinst_PROGRAMS += tests/net/partitions
 tests_net_partitions_SOURCES = tests/net/partitions.c tests/net/cases.h \
 	tests/net/active.c tests/net/connect.c tests/net/healed.c tests/net/names.c tests/net/nat.c tests/net/quiet.c \
-	tests/net/slow.c tests/net/caller.c tests/net/caller.h tests/net/town.c tests/net/town.h \
+	tests/net/server.c tests/net/slow.c tests/net/tls.c tests/net/caller.c tests/net/caller.h tests/net/town.c tests/net/town.h \
 	tests/peers/client.c tests/peers/client.h tests/support/check_main.h
 tests_net_partitions_CPPFLAGS = -I$(top_srcdir)/include -I$(top_srcdir)
 tests_net_partitions_LDADD = liblull.la $(CHECK_LIBS)

@@ -53,6 +53,8 @@ static void add_all(Suite *suite)
     active_cases(suite);
     connect_cases(suite);
     name_cases(suite);
+    tls_cases(suite);
+    server_cases(suite);
     healed_cases(suite);
     nat_cases(suite);
     if (tun >= 0) {

@@ -22,6 +22,8 @@
 
 #include <check.h>
 
+#include <lull/lull.h>
+
 #define LINE_BYTES 2048
 
 /* A child that dies with this process. */
@@ -108,6 +110,43 @@ pid_t town_start(const struct town *town, enum town_place place, const char *lin
     /* The pipe stays open, since the other end may say more. */
     return pid;
 }
+
+void town_enter(const struct town *town, enum town_place place)
+{
+    ck_assert_int_eq(setns(town->nets[place], CLONE_NEWNET), 0);
+}
+
+/* ---- TLS */
+
+static const char *certs(void)
+{
+    const char *directory = getenv("NET_CERTS");
+    ck_assert_msg(directory != NULL, "NET_CERTS is not set: partitions_test.sh runs this");
+    return directory;
+}
+
+const char *town_tls_options(void)
+{
+    static char options[512];
+    (void)snprintf(options, sizeof(options), " --cert %s/leaf.pem --key %s/leaf.key", certs(),
+                   certs());
+    return options;
+}
+
+struct lull_credentials *town_trust(void)
+{
+    struct lull_credentials_options options;
+    struct lull_credentials *credentials;
+    char path[512];
+    lull_credentials_options_init(&options);
+    (void)snprintf(path, sizeof(path), "%s/ca.pem", certs());
+    options.ca_file = path;
+    options.server_name = "svc.test";
+    ck_assert_int_eq(lull_credentials_new(&options, &credentials, NULL), LULL_OK);
+    return credentials;
+}
+
+/* ---- the server */
 
 void town_serve(struct town *town, const char *options)
 {

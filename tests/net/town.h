@@ -40,9 +40,17 @@ void town_make_slow(struct town *town, const char *how);
 /* Runs a line of shell there, to its end; it must succeed. */
 void town_do(const struct town *town, enum town_place place, const char *line);
 
+/* What this process makes from now on, sockets above all, belongs there. It begins as the client. */
+void town_enter(const struct town *town, enum town_place place);
+
 /* Starts a line of shell there that runs until the test ends, and waits until it prints a line with `sign`. Its process. */
 pid_t town_start(const struct town *town, enum town_place place, const char *line,
                  const char *sign);
+
+/* TLS by the certificate that the script made, for svc.test: options of the server, and what the client believes [own]. */
+struct lull_credentials;
+const char *town_tls_options(void);
+struct lull_credentials *town_trust(void);
 
 /* `lull serve` at TOWN_PORT with further options ["" or " --x …"]. It bears any number of PINGs. */
 void town_serve(struct town *town, const char *options);
