@@ -39,6 +39,21 @@ bench_micro_objects_malloc_SOURCES = bench/micro/objects_malloc.c $(MICRO_OBJECT
 bench_micro_objects_malloc_CPPFLAGS = $(MICRO_CPPFLAGS)
 bench_micro_objects_malloc_LDADD = -ldl
 
+BENCHES += bench/micro/entries
+bench_micro_entries_SOURCES = bench/micro/entries.c $(MICRO_COMMON)
+bench_micro_entries_CPPFLAGS = $(AM_CPPFLAGS) $(MICRO_CPPFLAGS)
+bench_micro_entries_LDADD = $(MICRO_CORE_LIBS)
+
+# Whole calls: the same program with each pooled object a malloc. Both on the core, so that nothing else differs.
+MICRO_CALLS = bench/callbench.c bench/callbench.h bench/callbench_many.c bench/callbench_stream.c bench/callbench_sync.c $(BENCH_COMMON)
+BENCHES += bench/micro/calls_pool bench/micro/calls_no_pool
+bench_micro_calls_pool_SOURCES = $(MICRO_CALLS)
+bench_micro_calls_pool_CPPFLAGS = $(BENCH_CPPFLAGS)
+bench_micro_calls_pool_LDADD = $(MICRO_CORE_LIBS)
+bench_micro_calls_no_pool_SOURCES = $(MICRO_CALLS) src/base/recycler.c src/base/recycler_port.c src/base/size_classes.c
+bench_micro_calls_no_pool_CPPFLAGS = $(AM_CPPFLAGS) $(BENCH_CPPFLAGS) -DLULL_NO_POOL
+bench_micro_calls_no_pool_LDADD = $(MICRO_CORE_LIBS)
+
 # What bench/guard.sh has counted.
 BENCHES += bench/guard_ops
 SCRIPT_TESTS += bench/guard.sh tests/scripts/guard_test.sh

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The family "entries": the deadline and the read timeout of an attempt on one entry, as channel/call_timeouts has them, against
+ * an entry each, on the same lanes and with the same arithmetic.
+ *
+ * An attempt has 60 s and a read window of 10 s or 60 s. With two entries a byte is a store as well, the window's entry asks when
+ * it fires and is armed for the rest, and none is armed where the window cannot matter. A thread has an executor of its own; what it
+ * takes is its own CPU time, so that threads which wait for a CPU are no part of it. Blocks of both take turns.
+ */
+#define _GNU_SOURCE 1
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/container.h"
+#include "exec/executor.h"
+#include "exec/lane.h"
+#include "micro.h"
+#include "policy/deadline.h"
+
+#define ATTEMPTS       1000u /* at once */
+#define THREADS_MAX    32u
+#define BLOCKS_MAX     64u /* that an executor may have of the allocator */
+#define LINE_BYTES     ((uintptr_t)64)
+#define DEADLINE_NS    (60 * LULL_SECOND)
+#define WINDOW_NS      (10 * LULL_SECOND)
+#define BYTE_BEFORE_NS LULL_SECOND /* the last byte came so long before the window's entry fires */
+
+/* Of the attempts one after another. */
+#define BYTE_NS(i) ((int64_t)(i)*100)
+
+struct one {
+    struct lane_entry entry;
+    struct deadline deadline;
+};
+
+struct two {
+    struct lane_entry window;
+    struct lane_entry deadline;
+    struct deadline facts;
+};
+
+struct thread {
+    pthread_t id;
+    struct lull_executor *executor;
+    struct lull_allocator allocator;
+    struct {
+        void *at;
+        size_t size;
+    } blocks[BLOCKS_MAX];
+    uint64_t asked; /* of the allocator */
+    struct lull_instant now;
+    struct one *ones;
+    struct two *twos;
+    unsigned block_rounds;
+    double best_one_ns;
+    double best_two_ns;
+    uint64_t asked_steady;
+    uint64_t queue_ops;
+};
+
+/* What a row does. */
+static struct {
+    int64_t window_ns;
+    unsigned fires;
+    unsigned rounds; /* timed blocks of each kind */
+} row;
+
+static struct thread threads[THREADS_MAX];
+static pthread_barrier_t together;
+
+/* ---- memory: whose it is */
+
+static void *keep_block(struct thread *thread, void *old, size_t size)
+{
+    void *at = realloc(old, size);
+    thread->asked++;
+    for (unsigned i = 0; i < BLOCKS_MAX; i++) {
+        if (thread->blocks[i].at == old) {
+            thread->blocks[i].at = at;
+            thread->blocks[i].size = size;
+            return at;
+        }
+    }
+    micro_fail("an executor has too many blocks");
+}
+
+static void *take(void *ctx, size_t size)
+{
+    return keep_block(ctx, NULL, size);
+}
+
+static void *resize(void *ctx, void *old, size_t size)
+{
+    return keep_block(ctx, old, size);
+}
+
+static void give_back(void *ctx, void *at)
+{
+    struct thread *thread = ctx;
+    for (unsigned i = 0; at != NULL && i < BLOCKS_MAX; i++) {
+        if (thread->blocks[i].at == at) {
+            thread->blocks[i].at = NULL;
+        }
+    }
+    free(at);
+}
+
+/* ---- one entry: call_timeouts.c without the call */
+
+static void one_stand_at(struct one *one, struct lull_instant now, struct lull_instant at)
+{
+    if (at.ns == lull_instant_add(now, one->deadline.window_ns).ns) {
+        lane_join(&one->entry, now, one->deadline.window_ns);
+    } else {
+        lane_join_at(&one->entry, at);
+    }
+}
+
+static void one_expired(struct lane_entry *entry, struct lull_instant now)
+{
+    struct one *one = container_of(entry, struct one, entry);
+    const struct deadline_step step = deadline_on_timer(&one->deadline, now);
+    MICRO_MUST(step.action == DEADLINE_REARM);
+    one_stand_at(one, now, step.next_at);
+}
+
+static inline void one_start(struct one *one, struct lull_instant now)
+{
+    (void)deadline_init(&one->deadline, now, lull_instant_add(now, DEADLINE_NS), row.window_ns);
+    lane_join(&one->entry, now,
+              deadline_has_window(&one->deadline) ? one->deadline.window_ns : DEADLINE_NS);
+}
+
+static inline void one_stop(struct one *one)
+{
+    one->deadline.is_done = true;
+    lane_leave(&one->entry);
+}
+
+/* ---- two */
+
+static void two_window_expired(struct lane_entry *entry, struct lull_instant now)
+{
+    struct two *two = container_of(entry, struct two, window);
+    const struct deadline_step step = deadline_on_timer(&two->facts, now);
+    MICRO_MUST(step.action == DEADLINE_REARM);
+    lane_join_at(&two->window, step.next_at);
+}
+
+static void two_deadline_expired(struct lane_entry *entry, struct lull_instant now)
+{
+    (void)entry;
+    (void)now;
+    micro_fail("a deadline was reached");
+}
+
+static inline void two_start(struct two *two, struct lull_instant now)
+{
+    (void)deadline_init(&two->facts, now, lull_instant_add(now, DEADLINE_NS), row.window_ns);
+    lane_join(&two->deadline, now, DEADLINE_NS);
+    if (deadline_has_window(&two->facts)) {
+        lane_join(&two->window, now, two->facts.window_ns);
+    }
+}
+
+static inline void two_stop(struct two *two)
+{
+    two->facts.is_done = true;
+    lane_leave(&two->deadline);
+    if (deadline_has_window(&two->facts)) {
+        lane_leave(&two->window);
+    }
+}
+
+/* ---- blocks */
+
+static int64_t cpu_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Moves on to when the windows' entries fire, all in one turn; the last byte of each came a moment before. */
+static void fire(struct thread *thread, bool is_one, int64_t after_ns)
+{
+    const struct lull_instant now = lull_instant_add(thread->now, after_ns);
+    for (unsigned i = 0; i < ATTEMPTS; i++) {
+        struct deadline *deadline = is_one ? &thread->ones[i].deadline : &thread->twos[i].facts;
+        deadline->is_window_open = true;
+        deadline_on_byte(deadline, lull_instant_add(now, BYTE_NS(i) - BYTE_BEFORE_NS));
+    }
+    lull_executor_leave(thread->executor);
+    MICRO_MUST(lull_executor_turn(thread->executor, now) == LULL_OK);
+    MICRO_MUST(lull_executor_enter(thread->executor) == LULL_OK);
+    thread->now = now;
+}
+
+static void start_and_stop_at_once(struct thread *thread, bool is_one)
+{
+    for (unsigned i = 0; i < ATTEMPTS; i++) {
+        thread->now.ns += 100;
+        if (is_one) {
+            one_start(&thread->ones[i], thread->now);
+            MICRO_BARRIER();
+            one_stop(&thread->ones[i]);
+        } else {
+            two_start(&thread->twos[i], thread->now);
+            MICRO_BARRIER();
+            two_stop(&thread->twos[i]);
+        }
+    }
+}
+
+static void start_fire_stop(struct thread *thread, bool is_one)
+{
+    for (unsigned i = 0; i < ATTEMPTS; i++) {
+        if (is_one) {
+            one_start(&thread->ones[i], thread->now);
+        } else {
+            two_start(&thread->twos[i], thread->now);
+        }
+    }
+    for (unsigned i = 0; i < row.fires; i++) {
+        fire(thread, is_one, i == 0 ? WINDOW_NS : WINDOW_NS - BYTE_BEFORE_NS + BYTE_NS(ATTEMPTS));
+    }
+    for (unsigned i = 0; i < ATTEMPTS; i++) {
+        if (is_one) {
+            one_stop(&thread->ones[i]);
+        } else {
+            two_stop(&thread->twos[i]);
+        }
+    }
+}
+
+static double block(struct thread *thread, bool is_one)
+{
+    const int64_t from_ns = cpu_ns();
+    if (row.fires == 0) {
+        start_and_stop_at_once(thread, is_one);
+    } else {
+        start_fire_stop(thread, is_one);
+    }
+    return (double)(cpu_ns() - from_ns) / ATTEMPTS;
+}
+
+static uint64_t queue_ops(const struct thread *thread)
+{
+    const struct lull_counters *counters = executor_counters(thread->executor);
+    return counters->timer_arms + counters->timer_disarms + counters->timer_fires;
+}
+
+static void measure(struct thread *thread)
+{
+    thread->best_one_ns = 1e18;
+    thread->best_two_ns = 1e18;
+    for (unsigned i = 0; i < row.rounds + 2; i++) {
+        const bool is_warm = i >= 2;
+        const uint64_t asked = thread->asked;
+        const uint64_t ops = queue_ops(thread);
+        const double one_ns = block(thread, true);
+        if (is_warm) {
+            thread->asked_steady += thread->asked - asked;
+            thread->queue_ops = queue_ops(thread) - ops;
+        }
+        const double two_ns = block(thread, false);
+        if (is_warm) {
+            thread->best_one_ns = one_ns < thread->best_one_ns ? one_ns : thread->best_one_ns;
+            thread->best_two_ns = two_ns < thread->best_two_ns ? two_ns : thread->best_two_ns;
+        }
+    }
+}
+
+static void *run(void *ctx)
+{
+    struct thread *thread = ctx;
+    struct lull_executor_options options;
+    memset(thread->blocks, 0, sizeof(thread->blocks));
+    thread->allocator = (struct lull_allocator){take, resize, give_back, thread};
+    lull_executor_options_init(&options);
+    options.allocator = &thread->allocator;
+    MICRO_MUST(lull_executor_new(&options, &thread->executor) == LULL_OK);
+    MICRO_MUST(lull_executor_enter(thread->executor) == LULL_OK);
+    thread->now = lull_at(0);
+    thread->ones = aligned_alloc(
+        LINE_BYTES, ATTEMPTS * sizeof(*thread->ones) / LINE_BYTES * LINE_BYTES + LINE_BYTES);
+    thread->twos = aligned_alloc(
+        LINE_BYTES, ATTEMPTS * sizeof(*thread->twos) / LINE_BYTES * LINE_BYTES + LINE_BYTES);
+    MICRO_MUST(thread->ones != NULL && thread->twos != NULL);
+    for (unsigned i = 0; i < ATTEMPTS; i++) {
+        struct two *two = &thread->twos[i];
+        MICRO_MUST(lane_entry_init(&thread->ones[i].entry, thread->executor, one_expired) ==
+                   LULL_OK);
+        MICRO_MUST(lane_entry_init(&two->window, thread->executor, two_window_expired) == LULL_OK);
+        MICRO_MUST(lane_entry_init(&two->deadline, thread->executor, two_deadline_expired) ==
+                   LULL_OK);
+    }
+    pthread_barrier_wait(&together);
+    measure(thread);
+    pthread_barrier_wait(&together); /* all have all that they will have */
+    pthread_barrier_wait(&together); /* main has looked */
+    for (unsigned i = 0; i < ATTEMPTS; i++) {
+        lane_entry_fini(&thread->ones[i].entry);
+        lane_entry_fini(&thread->twos[i].window);
+        lane_entry_fini(&thread->twos[i].deadline);
+    }
+    lull_executor_leave(thread->executor);
+    lull_executor_free(thread->executor);
+    free(thread->ones);
+    free(thread->twos);
+    return NULL;
+}
+
+/* Cache lines in which two executors have something. */
+static unsigned shared_lines(unsigned count)
+{
+    unsigned shared = 0;
+    for (unsigned a = 0; a < count * BLOCKS_MAX; a++) {
+        const struct thread *mine = &threads[a / BLOCKS_MAX];
+        const uintptr_t at = (uintptr_t)mine->blocks[a % BLOCKS_MAX].at;
+        const uintptr_t end = at + mine->blocks[a % BLOCKS_MAX].size;
+        for (unsigned b = a + 1; at != 0 && b < count * BLOCKS_MAX; b++) {
+            const struct thread *other = &threads[b / BLOCKS_MAX];
+            const uintptr_t from = (uintptr_t)other->blocks[b % BLOCKS_MAX].at;
+            const uintptr_t to = from + other->blocks[b % BLOCKS_MAX].size;
+            shared += from != 0 && mine != other && from / LINE_BYTES <= (end - 1) / LINE_BYTES &&
+                      at / LINE_BYTES <= (to - 1) / LINE_BYTES;
+        }
+    }
+    return shared;
+}
+
+static void measure_row(const char *name, unsigned count)
+{
+    double one_ns = 0;
+    double two_ns = 0;
+    double asked = 0;
+    memset(threads, 0, sizeof(threads));
+    row.rounds = (unsigned)micro_count(200 / count + 20, 1);
+    MICRO_MUST(pthread_barrier_init(&together, NULL, count + 1) == 0);
+    for (unsigned i = 0; i < count; i++) {
+        MICRO_MUST(pthread_create(&threads[i].id, NULL, run, &threads[i]) == 0);
+    }
+    pthread_barrier_wait(&together);
+    pthread_barrier_wait(&together);
+    const unsigned shared = shared_lines(count);
+    pthread_barrier_wait(&together);
+    for (unsigned i = 0; i < count; i++) {
+        MICRO_MUST(pthread_join(threads[i].id, NULL) == 0);
+        one_ns += threads[i].best_one_ns / count;
+        two_ns += threads[i].best_two_ns / count;
+        asked += (double)threads[i].asked_steady;
+    }
+    pthread_barrier_destroy(&together);
+    micro_set_names("entries", "lull");
+    micro_line_at(name, count, "ns", one_ns);
+    micro_line_at(name, count, "bytes", (double)sizeof(struct one));
+    micro_line_at(name, count, "allocations", asked);
+    micro_line_at(name, count, "shared_lines", shared);
+    micro_line_at(name, count, "queue_ops", (double)threads[0].queue_ops / ATTEMPTS);
+    micro_set_names("entries", "two-entries");
+    micro_line_at(name, count, "ns", two_ns);
+    micro_line_at(name, count, "bytes", (double)sizeof(struct two));
+}
+
+int main(void)
+{
+    static const unsigned counts[] = {1, 8, 32};
+    static const struct {
+        const char *name;
+        int64_t window_ns;
+        unsigned fires;
+    } rows[] = {{"armed", WINDOW_NS, 0},
+                {"equal", DEADLINE_NS, 0},
+                {"fires-once", WINDOW_NS, 1},
+                {"fires-5", WINDOW_NS, 5}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        row.window_ns = rows[i].window_ns;
+        row.fires = rows[i].fires;
+        for (size_t k = 0; k < (micro_is_once() ? 2 : 3); k++) {
+            measure_row(rows[i].name, counts[k]);
+        }
+    }
+    return 0;
+}
