@@ -65,7 +65,9 @@ bool roles_are_taken(struct lull_executor *executor)
 void roles_enlist(struct lull_executor *executor, struct role_waiter *waiter)
 {
     wait_cell_lock(&executor->roles_lock);
-    if (!executor->has_poller) {
+    if (wait_cell_read(&waiter->cell) != 0) {
+        /* What it is to wait for has happened: nobody would take it off the list. */
+    } else if (!executor->has_poller) {
         /* Whoever it was has left since this thread looked. Nobody waits, or that one would poll by now. */
         executor->has_poller = true;
         (void)atomic_fetch_or_explicit(&waiter->cell.word, ROLE_POLLS, memory_order_relaxed);

@@ -41,7 +41,7 @@ bool roles_take(struct lull_executor *executor);
 /* Somebody polls. */
 bool roles_are_taken(struct lull_executor *executor);
 
-/* Enlists one that waits. If nobody polls, this one does from now on, and its cell says so. */
+/* Enlists one that waits, unless it has been told already. If nobody polls, this one does from now on, and its cell says so. */
 void roles_enlist(struct lull_executor *executor, struct role_waiter *waiter);
 
 /* What it waited for has happened: it is enlisted no more and wakes, unless it is this thread itself. In context. */

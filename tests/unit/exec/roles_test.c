@@ -150,6 +150,21 @@ START_TEST(who_withdraws_hears_nothing_any_more_and_keeps_what_it_heard)
 }
 END_TEST
 
+START_TEST(who_was_told_before_it_enlists_is_on_no_list)
+{
+    begin();
+    ck_assert(roles_take(rig.executor));
+    roles_tell(rig.executor, &first, ROLE_DONE, false);
+    roles_enlist(rig.executor, &first);
+    roles_enlist(rig.executor, &second);
+    roles_leave(rig.executor);
+    ck_assert_uint_eq(told(&first), ROLE_DONE);
+    ck_assert_uint_eq(told(&second), ROLE_POLLS);
+    roles_leave(rig.executor);
+    end();
+}
+END_TEST
+
 static Suite *roles_suite(void)
 {
     Suite *suite = suite_create("exec/roles");
@@ -161,6 +176,7 @@ static Suite *roles_suite(void)
     tcase_add_test(cases, who_gives_up_takes_no_role_with_him);
     tcase_add_test(cases, who_enlists_when_nobody_polls_is_to_poll);
     tcase_add_test(cases, who_withdraws_hears_nothing_any_more_and_keeps_what_it_heard);
+    tcase_add_test(cases, who_was_told_before_it_enlists_is_on_no_list);
     suite_add_tcase(suite, cases);
     return suite;
 }
