@@ -3,9 +3,9 @@
 #
 # abi-since-tag.sh BUILD: is the library as it is a stand-in for the one of the newest release? Run by `qa.sh abi`; BUILD is a built tree.
 #
-# The newest tag v* is built beside it and abidiff compares the two libraries, by their debugging information: a function that went, or
-# a type that a program would see differently, is a fault, an addition is told. doc/lull.abi of that tag is compared as well. Without a tag
-# there is nothing to stand in for, which is said, and no fault.
+# The newest tag v* is built beside it and abidiff compares the two libraries, by their debugging information: a function that went is a
+# fault, what changed in types is told, with who sees it. Whether a type changed so that a program would notice is judged by doc/lull.abi of that tag.
+# Without a tag there is nothing to stand in for, which is said, and no fault.
 set -eu
 cd "$(dirname "$0")/.."
 build=$(cd "$1" && pwd)
@@ -25,7 +25,7 @@ rm -rf "$then"
 mkdir -p "$then/build"
 git archive "$tag" | tar -x -C "$then"
 echo "abi: building $tag"
-(cd "$then" && ./autogen.sh && cd build && ../configure --quiet CFLAGS='-g -O1' && make liblull.la) >"$then/log" 2>&1 || {
+(cd "$then" && ./autogen.sh && cd build && ../configure --quiet CFLAGS='-g -O1' && make -j"$(nproc)" liblull.la) >"$then/log" 2>&1 || {
     tail -n 20 "$then/log"
     echo "abi: $tag does not build here"
     exit 1
@@ -40,7 +40,7 @@ if test "$was" != "$is"; then
     echo "abi: $tag was $was, this is $is: programs are built anew"
     exit 0
 fi
-# Bit 3 of its status: a change that a program would not survive. Bits 0 and 1: abidiff itself failed.
+# Bit 3 of its status: something is gone. Bit 2, types that changed, is what the table judges. Bits 0 and 1: abidiff itself failed.
 status=0
 abidiff --headers-dir1 "$then/include" --headers-dir2 include "$then/build/.libs/liblull.so" "$build/.libs/liblull.so" || status=$?
 test $((status & 3)) -eq 0 || exit 1
