@@ -44,6 +44,18 @@ bench_micro_entries_SOURCES = bench/micro/entries.c $(MICRO_COMMON)
 bench_micro_entries_CPPFLAGS = $(AM_CPPFLAGS) $(MICRO_CPPFLAGS)
 bench_micro_entries_LDADD = $(MICRO_CORE_LIBS)
 
+BENCHES += bench/micro/idle
+bench_micro_idle_SOURCES = bench/micro/idle.c $(MICRO_COMMON)
+bench_micro_idle_CPPFLAGS = $(MICRO_CPPFLAGS)
+bench_micro_idle_LDADD = liblull.la
+if HAVE_TIMERFD
+bench_micro_idle_CPPFLAGS += -DIDLE_TIMERFD
+endif
+if HAVE_LIBUV
+bench_micro_idle_CPPFLAGS += -DIDLE_LIBUV $(LIBUV_CFLAGS)
+bench_micro_idle_LDADD += $(LIBUV_LIBS)
+endif
+
 # Whole calls: the same program with each pooled object a malloc. Both on the core, so that nothing else differs.
 MICRO_CALLS = bench/callbench.c bench/callbench.h bench/callbench_many.c bench/callbench_stream.c bench/callbench_sync.c $(BENCH_COMMON)
 BENCHES += bench/micro/calls_pool bench/micro/calls_no_pool
