@@ -112,7 +112,6 @@ MICRO_OTHERS += bench/micro/timers_go
 endif
 check_DATA += $(MICRO_OTHERS)
 CLEANFILES += $(MICRO_OTHERS)
-bench: $(MICRO_OTHERS)
 
 MICRO_OTHER_FLAGS = -O2 -g -I$(srcdir)/bench/micro
 bench/micro/timers_grpc: bench/micro/timers_grpc.cc $(MICRO_TIMERS)
