@@ -38,6 +38,9 @@ bench_micro_objects_lull_off_LDADD = $(MICRO_CORE_LIBS)
 bench_micro_objects_malloc_SOURCES = bench/micro/objects_malloc.c $(MICRO_OBJECTS)
 bench_micro_objects_malloc_CPPFLAGS = $(MICRO_CPPFLAGS)
 bench_micro_objects_malloc_LDADD = -ldl
+# No sanitizer: it would want to be loaded before the malloc that is measured.
+bench_micro_objects_malloc_CFLAGS = $(STD_CFLAGS) $(WARN_CFLAGS) -pthread
+bench_micro_objects_malloc_LDFLAGS = -pthread
 
 BENCHES += bench/micro/entries
 bench_micro_entries_SOURCES = bench/micro/entries.c $(MICRO_COMMON)
