@@ -27,8 +27,9 @@ void timerq_init(struct timerq *queue, const struct lull_allocator *allocator,
 
 void timerq_fini(struct timerq *queue)
 {
-    LULL_INVARIANT(queue->reserved == 0, "an executor or loop is freed while timers on it are not fini'd: a channel on it is not unref'd, or a "
-                   "timer of yours");
+    LULL_INVARIANT(queue->reserved == 0, "an executor or loop is freed while timers on it are not "
+                                         "fini'd: a channel on it is not unref'd, or a "
+                                         "timer of yours");
     mem_release(queue->allocator, queue->memory);
     queue->memory = NULL;
     queue->heap = NULL;
@@ -162,12 +163,38 @@ static void settle(struct timerq *queue, uint32_t slot, struct timerq_entry entr
     }
 }
 
+/* The first of the four from `first` on: two pairs, then the winners, so that the compares need not wait for each other. */
+static inline uint32_t first_of_four(const struct timerq_entry *heap, uint32_t first)
+{
+    const uint32_t left = first + is_before(&heap[first + 1], &heap[first]);
+    const uint32_t right = first + 2 + is_before(&heap[first + 3], &heap[first + 2]);
+    return is_before(&heap[right], &heap[left]) ? right : left;
+}
+
+/*
+ * Fills the hole at `slot` with the last entry. That one came from the leaves and nearly always belongs there: so the hole sinks to a
+ * leaf by the first of the children alone, and the entry climbs from there, as far as it must.
+ */
 static void remove_at(struct timerq *queue, uint32_t slot)
 {
-    queue->count--;
-    if (slot != queue->count) {
-        settle(queue, slot, queue->heap[queue->count]);
+    const uint32_t count = --queue->count;
+    if (slot == count) {
+        return;
     }
+    const struct timerq_entry last = queue->heap[count];
+    for (uint32_t first; (first = slot * CHILDREN + 1) < count;) {
+        uint32_t best = first;
+        if (count - first >= CHILDREN) {
+            best = first_of_four(queue->heap, first);
+        } else {
+            for (uint32_t child = first + 1; child < count; child++) {
+                best = is_before(&queue->heap[child], &queue->heap[best]) ? child : best;
+            }
+        }
+        put(queue, slot, queue->heap[best]);
+        slot = best;
+    }
+    sift_up(queue, slot, last);
 }
 
 static void due_append(struct timerq *queue, struct lull_timer *timer)
