@@ -30,20 +30,6 @@ static bool join(struct call_messages *messages, struct lull_slice message)
     return is_joined;
 }
 
-static struct lull_slice take(struct lull_call *call)
-{
-    struct call_messages *messages = &call->receiving.messages;
-    struct call_message *first = call_messages_first(messages);
-    struct h2_run run = {first->payload, first->more};
-    struct lull_slice message;
-    if (!h2_run_take(&run, &message)) {
-        return call_messages_take(&call->channel->arenas, messages, first);
-    }
-    first->payload = run.message;
-    first->more = run.more;
-    return message;
-}
-
 int call_receive_push(struct lull_call *call, struct lull_slice message)
 {
     if (join(&call->receiving.messages, message)) {
@@ -53,6 +39,18 @@ int call_receive_push(struct lull_call *call, struct lull_slice message)
         lull_slice_unref(message);
         return LULL_RC_NOMEM;
     }
+    return LULL_OK;
+}
+
+int call_receive_push_run(struct lull_call *call, struct h2_run run)
+{
+    struct call_message *node =
+        call_messages_push(&call->channel->arenas, &call->receiving.messages, run.message);
+    if (node == NULL) {
+        lull_slice_unref(run.message);
+        return LULL_RC_NOMEM;
+    }
+    node->more = run.more;
     return LULL_OK;
 }
 
@@ -92,16 +90,52 @@ static void tell_headers(struct lull_call *call)
     executor_on_user_returned(call->channel->executor);
 }
 
-static void tell_message(struct lull_call *call)
+/* What one burst has told so far. */
+struct burst {
+    struct lull_slice kept; /* a reference to the slab of the message at hand, or to none */
+    unsigned messages;
+    size_t bytes;
+};
+
+/* The next message, which is there until the one after it is taken, whatever the application does. */
+static struct lull_slice take(struct lull_call *call, struct burst *burst)
 {
-    struct lull_slice message = take(call);
-    /* The application has it: the peer may send as much again. */
-    h2_stream_consumed(&call->stream, message.len);
-    if (call->handler.on_message != NULL) {
-        call->handler.on_message(call, message, call->ctx);
-        executor_on_user_returned(call->channel->executor);
+    struct call_messages *messages = &call->receiving.messages;
+    struct call_message *first = call_messages_first(messages);
+    struct lull_slice message = first->payload;
+    struct h2_run run = {message, first->more};
+    if (!h2_run_next(&run)) {
+        lull_slice_unref(burst->kept);
+        burst->kept = call_messages_take(&call->channel->arenas, messages, first);
+    } else {
+        /* One reference a run, not one a message. */
+        if (burst->kept.slab != message.slab) {
+            lull_slice_unref(burst->kept);
+            burst->kept = lull_slice_ref(message);
+        }
+        first->payload = run.message;
+        first->more = run.more;
     }
-    lull_slice_unref(message);
+    burst->messages++;
+    burst->bytes += message.len;
+    return message;
+}
+
+static void tell_messages(struct lull_call *call)
+{
+    struct burst burst = {.kept = lull_slice_static(NULL, 0)};
+    while (burst.messages < CALL_RECEIVE_BURST && call_receive_has_some(call)) {
+        struct lull_slice message = take(call, &burst);
+        if (call->handler.on_message != NULL) {
+            call->handler.on_message(call, message, call->ctx);
+            executor_on_user_returned(call->channel->executor);
+        }
+    }
+    if (burst.messages > 0) {
+        /* The application has had them: the peer may send as much again. */
+        h2_stream_consumed_all(&call->stream, burst.messages, burst.bytes);
+        lull_slice_unref(burst.kept);
+    }
 }
 
 void call_receive_tell(struct lull_call *call)
@@ -109,9 +143,7 @@ void call_receive_tell(struct lull_call *call)
     if (call->receiving.is_headers_due) {
         tell_headers(call);
     }
-    for (int i = 0; i < CALL_RECEIVE_BURST && call_receive_has_some(call); i++) {
-        tell_message(call);
-    }
+    tell_messages(call);
     if (call_send_take_writable(call)) {
         call->handler.on_writable(call, call->ctx);
         executor_on_user_returned(call->channel->executor);

@@ -2,7 +2,7 @@
 /*
  * What a call receives, until the application has it: headers, messages, room to send, in the order in which they are told.
  *
- * Decides: what is told now, what a pause holds back, and when the peer gets credit: with each message that is told. Called by
+ * Decides: what is told now, what a pause holds back, and when the peer gets credit: with the messages that were told. Called by
  * call_stream.c (what came) and call.c (telling, from a task). Must not know frames or how a call ends. In context. Here is
  * the application's side of it too: lull_call_pause and lull_call_resume of lull/call.h.
  */
@@ -12,11 +12,12 @@
 #include <stdbool.h>
 
 #include "channel/call_messages.h"
+#include "h2/stream.h"
 
 struct lull_call;
 
 /* Messages told in one run of a call's task; then others get their turns. */
-#define CALL_RECEIVE_BURST 16
+#define CALL_RECEIVE_BURST 64
 
 struct call_receiving {
     struct call_messages messages;
@@ -28,6 +29,8 @@ void call_receive_init(struct call_receiving *receiving);
 
 /* A message came [own]. LULL_OK or LULL_RC_NOMEM: it is lost. Legal with nghttp2 on the stack, as the next one. */
 int call_receive_push(struct lull_call *call, struct lull_slice message);
+/* Several of them [own], the same. */
+int call_receive_push_run(struct lull_call *call, struct h2_run run);
 void call_receive_on_headers(struct lull_call *call);
 
 /* The public functions of these names, in context. True: there are messages to be told, from a task. */

@@ -116,6 +116,31 @@ static void on_message(struct h2_stream *stream, struct lull_slice message)
     }
 }
 
+static void trace_run(struct lull_call *call, struct h2_run run)
+{
+    do {
+        TRACE(&call->channel->trace, LULL_EVENT_CALL_MESSAGE, call->id, "%zu bytes", run.message.len);
+    } while (h2_run_next(&run));
+}
+
+static void on_run(struct h2_stream *stream, struct h2_run run, unsigned count)
+{
+    struct lull_call *call = call_of(stream);
+    if (call->stage == CALL_OVER || call->response.lost != NULL) {
+        lull_slice_unref(run.message);
+        return;
+    }
+    if (trace_wants(&call->channel->trace, LULL_EVENT_CALL_MESSAGE)) {
+        trace_run(call, run);
+    }
+    call->response.messages += count;
+    if (call_receive_push_run(call, run) != LULL_OK) {
+        lose(call, "a message");
+    } else if (!call->receiving.is_paused) {
+        note(call);
+    }
+}
+
 static void on_progress(struct h2_stream *stream)
 {
     call_timeouts_on_byte(call_of(stream));
@@ -239,6 +264,7 @@ static void on_closed(struct h2_stream *stream, const struct h2_stream_end *end)
 static const struct h2_stream_ops stream_ops = {
     .on_headers = on_headers,
     .on_message = on_message,
+    .on_run = on_run,
     .on_raw = on_raw,
     .on_trailers = on_trailers,
     .on_end_of_data = on_end_of_data,

@@ -34,17 +34,22 @@ void flow_on_arrived(struct h2_stream *stream, size_t len)
     credit(stream);
 }
 
-void flow_on_message(struct h2_stream *stream, size_t len)
+void flow_on_messages(struct h2_stream *stream, size_t framed)
 {
     if (!stream->auto_consume) {
-        stream->in_held += FRAMING_PREFIX_BYTES + len;
+        stream->in_held += framed;
     }
 }
 
 void h2_stream_consumed(struct h2_stream *stream, size_t bytes)
 {
+    h2_stream_consumed_all(stream, 1, bytes);
+}
+
+void h2_stream_consumed_all(struct h2_stream *stream, unsigned messages, size_t bytes)
+{
     struct h2_transport *t = stream->transport;
-    const size_t held = FRAMING_PREFIX_BYTES + bytes;
+    const size_t held = messages * FRAMING_PREFIX_BYTES + bytes;
     if (t == NULL || stream->auto_consume) {
         return;
     }

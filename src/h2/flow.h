@@ -22,7 +22,7 @@ void flow_on_received(struct h2_transport *t, size_t len);
 /* So much of it is a live stream's; gives what credit can be given. */
 void flow_on_arrived(struct h2_stream *stream, size_t len);
 
-/* A whole message of so many payload bytes is about to be told. */
-void flow_on_message(struct h2_stream *stream, size_t len);
+/* Whole messages of so many bytes, their prefixes included, are about to be told. */
+void flow_on_messages(struct h2_stream *stream, size_t framed);
 
 #endif

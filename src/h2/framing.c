@@ -20,10 +20,15 @@
 #define FIRST_BYTES ((size_t)64 * 1024)
 #define GROWTH      4
 
-struct small_slab {
+/* Small messages that lie whole in one piece of DATA are copied as they lie, so many at a time. */
+#define RUN_BYTES ((size_t)4096)
+#define RUN_KEEP  64
+
+/* One that is used again. */
+struct kept_slab {
     struct lull_slab slab;
     struct lull_recycler *from;
-    uint8_t bytes[SMALL_BYTES];
+    uint8_t bytes[];
 };
 
 void framing_prefix(uint8_t prefix[FRAMING_PREFIX_BYTES], uint32_t len)
@@ -42,39 +47,40 @@ static uint32_t prefix_length(const uint8_t prefix[FRAMING_PREFIX_BYTES])
 }
 
 /* A message may outlive the transport and be let go on any thread: hence foreign, which stays legal when the recycler is freed. */
-static void release_small(struct lull_slab *slab)
+static void release_kept(struct lull_slab *slab)
 {
-    struct small_slab *small = container_of(slab, struct small_slab, slab);
-    lull_recycler_release_foreign(small->from, small);
+    struct kept_slab *kept = container_of(slab, struct kept_slab, slab);
+    lull_recycler_release_foreign(kept->from, kept);
 }
 
-static struct lull_recycler *small_slabs(struct h2_transport *t)
+static struct lull_slab *claim_slab(struct h2_transport *t, struct lull_recycler **from, const char *name, size_t bytes,
+                                    uint32_t keep)
 {
     struct lull_recycler_options options;
-    if (t->framing.small == NULL) {
-        lull_recycler_options_init(&options, "h2 message", sizeof(struct small_slab));
-        options.keep = SMALL_KEEP;
+    struct kept_slab *kept;
+    if (*from == NULL) {
+        lull_recycler_options_init(&options, name, sizeof(*kept) + bytes);
+        options.keep = keep;
         options.allocator = executor_allocator(t->executor);
         options.counters = executor_counters(t->executor);
         options.is_owner = executor_is_owner;
         options.owner = t->executor;
-        (void)lull_recycler_new(&options, &t->framing.small);
+        (void)lull_recycler_new(&options, from);
     }
-    return t->framing.small;
+    kept = *from == NULL ? NULL : lull_recycler_claim(*from);
+    if (kept == NULL) {
+        return NULL;
+    }
+    kept->from = *from;
+    slab_init(&kept->slab, kept->bytes, bytes, release_kept);
+    return &kept->slab;
 }
 
 static struct lull_slab *new_slab(struct h2_transport *t, size_t len)
 {
     struct lull_slab *slab;
     if (len <= SMALL_BYTES) {
-        struct lull_recycler *from = small_slabs(t);
-        struct small_slab *small = from == NULL ? NULL : lull_recycler_claim(from);
-        if (small == NULL) {
-            return NULL;
-        }
-        small->from = from;
-        slab_init(&small->slab, small->bytes, SMALL_BYTES, release_small);
-        return &small->slab;
+        return claim_slab(t, &t->framing.small, "h2 message", SMALL_BYTES, SMALL_KEEP);
     }
     slab = slab_new(executor_allocator(t->executor), len);
     executor_counters(t->executor)->allocations += slab != NULL;
@@ -84,7 +90,9 @@ static struct lull_slab *new_slab(struct h2_transport *t, size_t len)
 void framing_fini(struct framing_state *framing)
 {
     lull_recycler_free(framing->small);
+    lull_recycler_free(framing->runs);
     framing->small = NULL;
+    framing->runs = NULL;
 }
 
 /* The message is whole. */
@@ -101,7 +109,7 @@ static void deliver(struct h2_stream *stream)
     stream->in_at = 0;
     stream->in_len = 0;
     stream->in_done = 0;
-    flow_on_message(stream, message.len);
+    flow_on_messages(stream, FRAMING_PREFIX_BYTES + message.len);
     stream->ops->on_message(stream, message);
 }
 
@@ -117,17 +125,25 @@ bool h2_run_join(struct h2_run *run, struct lull_slice message)
     return true;
 }
 
-bool h2_run_take(struct h2_run *run, struct lull_slice *message)
+bool h2_run_next(struct h2_run *run)
 {
-    *message = run->message;
     if (run->more == 0) {
         return false;
     }
-    const uint8_t *prefix = message->data + message->len;
-    (void)lull_slice_ref(run->message);
+    const uint8_t *prefix = run->message.data + run->message.len;
     run->message.data = prefix + FRAMING_PREFIX_BYTES;
     run->message.len = prefix_length(prefix);
     run->more -= FRAMING_PREFIX_BYTES + run->message.len;
+    return true;
+}
+
+bool h2_run_take(struct h2_run *run, struct lull_slice *message)
+{
+    *message = run->message;
+    if (!h2_run_next(run)) {
+        return false;
+    }
+    (void)lull_slice_ref(*message);
     return true;
 }
 
@@ -240,12 +256,67 @@ static size_t take_message(struct h2_stream *stream, const uint8_t *bytes, size_
     return taken;
 }
 
+/* Bytes of whole small messages at the front, `most` at most. What is wrong or not whole is left to begin. */
+static size_t measure_run(const struct h2_stream *stream, const uint8_t *bytes, size_t most, unsigned *count)
+{
+    const uint32_t longest = stream->max_message_bytes < SMALL_BYTES ? stream->max_message_bytes : (uint32_t)SMALL_BYTES;
+    size_t at = 0;
+    *count = 0;
+    while (most - at >= FRAMING_PREFIX_BYTES) {
+        const uint32_t len = prefix_length(bytes + at);
+        if (bytes[at] != 0 || len > longest || len > most - at - FRAMING_PREFIX_BYTES) {
+            break;
+        }
+        at += FRAMING_PREFIX_BYTES + len;
+        ++*count;
+    }
+    return at;
+}
+
+/*
+ * Several messages in one step, for an owner that holds what came anyway. A slab is at least half full, so that what is held takes
+ * memory of the order of what came. Returns the bytes taken; 0: the messages go one by one.
+ */
+static size_t take_run(struct h2_stream *stream, const uint8_t *bytes, size_t len)
+{
+    struct h2_transport *t = stream->transport;
+    struct lull_slab *slab = NULL;
+    struct h2_run run;
+    unsigned count = 0;
+    size_t taken;
+    if (stream->auto_consume || stream->ops->on_run == NULL || len < SMALL_BYTES / 2) {
+        return 0;
+    }
+    taken = measure_run(stream, bytes, len < RUN_BYTES ? len : RUN_BYTES, &count);
+    if (taken < RUN_BYTES / 2) {
+        taken = measure_run(stream, bytes, taken < SMALL_BYTES ? taken : SMALL_BYTES, &count);
+    }
+    if (count < 2 || taken < SMALL_BYTES / 2) {
+        return 0;
+    }
+    slab = taken <= SMALL_BYTES ? new_slab(t, taken) : claim_slab(t, &t->framing.runs, "h2 messages", RUN_BYTES, RUN_KEEP);
+    if (slab == NULL) {
+        return 0;
+    }
+    memcpy(slab_bytes(slab), bytes, taken);
+    run.message.data = slab_bytes(slab) + FRAMING_PREFIX_BYTES;
+    run.message.len = prefix_length(bytes);
+    run.message.slab = slab;
+    run.more = taken - FRAMING_PREFIX_BYTES - run.message.len;
+    flow_on_messages(stream, taken);
+    stream->ops->on_run(stream, run, count);
+    return taken;
+}
+
 void framing_on_data(struct h2_stream *stream, const uint8_t *bytes, size_t len)
 {
     /* Any op may end the stream. */
     while (len > 0 && !stream->has_local_end) {
-        const size_t taken = stream->in_slab == NULL ? take_prefix(stream, bytes, len)
-                                                     : take_message(stream, bytes, len);
+        size_t taken = stream->in_slab == NULL && stream->in_prefix_len == 0 ? take_run(stream, bytes, len) : 0;
+        if (taken == 0) {
+            taken = stream->in_slab == NULL ? take_prefix(stream, bytes, len)
+                                            : take_message(stream, bytes, len);
+        }
         bytes += taken;
         len -= taken;
     }

@@ -18,16 +18,17 @@ struct lull_recycler;
 
 #define FRAMING_PREFIX_BYTES 5
 
-/* A transport's store of small slabs: a steady call allocates none. */
+/* A transport's stores of slabs for small messages: a steady call allocates none. */
 struct framing_state {
-    struct lull_recycler *small; /* NULL before the first small message */
+    struct lull_recycler *small; /* of one message; NULL before the first */
+    struct lull_recycler *runs;  /* of many; NULL before the first */
 };
 
 void framing_fini(struct framing_state *framing);
 
 void framing_prefix(uint8_t prefix[FRAMING_PREFIX_BYTES], uint32_t len);
 
-/* Bytes of DATA, cut anywhere. Tells on_message for each whole message; a fault ends the stream. */
+/* Bytes of DATA, cut anywhere. Tells on_message for each whole message, or on_run for several; a fault ends the stream. */
 void framing_on_data(struct h2_stream *stream, const uint8_t *bytes, size_t len);
 
 /* True when a message has begun and is not whole. */

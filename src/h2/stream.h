@@ -43,12 +43,20 @@ struct h2_stream_end {
     char text[160];    /* what happened, readable; "" when there is nothing to add */
 };
 
+/* Messages that lie one behind another in a slab, as one thing to hold: many small ones take no more than they took on the wire. */
+struct h2_run {
+    struct lull_slice message; /* the next one; the run's reference to the slab */
+    size_t more;               /* bytes behind it, messages with their prefixes */
+};
+
 struct h2_stream_ops {
     /* A header block that is not the last of the stream. `http_status` is -1 when there was no `:status`. 1xx are not told. Borrowed. */
     void (*on_headers)(struct h2_stream *stream, int http_status,
                        const struct metadata_list *headers);
     /* One whole message, [own] by the callee. */
     void (*on_message)(struct h2_stream *stream, struct lull_slice message);
+    /* [nullable] `count` small messages at once [own], of a stream without auto_consume; NULL: one by one, by on_message. */
+    void (*on_run)(struct h2_stream *stream, struct h2_run run, unsigned count);
     /* Bytes of a DATA frame while the owner said the response is not gRPC (h2_stream_take_raw); for error texts. */
     void (*on_raw)(struct h2_stream *stream, const uint8_t *bytes, size_t len);
     /* The header block that ends the stream; on a stream without on_headers before it is "trailers-only". Borrowed.
@@ -113,14 +121,11 @@ struct h2_stream {
     struct h2_stream_end end;
 };
 
-/* Messages that lie one behind another in a slab, as one thing to hold: many small ones take no more than they took on the wire. */
-struct h2_run {
-    struct lull_slice message; /* the next one; the run's reference to the slab */
-    size_t more;               /* bytes behind it, messages with their prefixes */
-};
-
 /* True: the message [own, then] is the run's now, because it lies right behind. False: it needs a run of its own. */
 bool h2_run_join(struct h2_run *run, struct lull_slice message);
+
+/* The next message of the run, under the run's reference. False: there is none, and nothing changed. */
+bool h2_run_next(struct h2_run *run);
 
 /* Takes the next message [own]. True: there are more, each with a reference of its own. */
 bool h2_run_take(struct h2_run *run, struct lull_slice *message);
@@ -158,6 +163,9 @@ size_t h2_stream_queued_bytes(const struct h2_stream *stream);
  * on a stream that is over. Also from an op.
  */
 void h2_stream_consumed(struct h2_stream *stream, size_t bytes);
+
+/* The same for several messages at once, of so many payload bytes together. */
+void h2_stream_consumed_all(struct h2_stream *stream, unsigned messages, size_t bytes);
 
 /* From on_headers: the body is no gRPC; hand its bytes to on_raw instead of cutting messages. */
 void h2_stream_take_raw(struct h2_stream *stream);
