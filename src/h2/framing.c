@@ -9,6 +9,7 @@
 #include "base/slice.h"
 #include "h2/flow.h"
 #include "h2/inner.h"
+#include "h2/slabs.h"
 #include "lull/recycler.h"
 
 /* Messages up to here come in slabs that are used again; how many of those are kept. */
@@ -23,13 +24,6 @@
 /* Small messages that lie whole in one piece of DATA are copied as they lie, so many at a time. */
 #define RUN_BYTES ((size_t)4096)
 #define RUN_KEEP  64
-
-/* One that is used again. */
-struct kept_slab {
-    struct lull_slab slab;
-    struct lull_recycler *from;
-    uint8_t bytes[];
-};
 
 void framing_prefix(uint8_t prefix[FRAMING_PREFIX_BYTES], uint32_t len)
 {
@@ -46,41 +40,11 @@ static uint32_t prefix_length(const uint8_t prefix[FRAMING_PREFIX_BYTES])
            prefix[4];
 }
 
-/* A message may outlive the transport and be let go on any thread: hence foreign, which stays legal when the recycler is freed. */
-static void release_kept(struct lull_slab *slab)
-{
-    struct kept_slab *kept = container_of(slab, struct kept_slab, slab);
-    lull_recycler_release_foreign(kept->from, kept);
-}
-
-static struct lull_slab *claim_slab(struct h2_transport *t, struct lull_recycler **from, const char *name, size_t bytes,
-                                    uint32_t keep)
-{
-    struct lull_recycler_options options;
-    struct kept_slab *kept;
-    if (*from == NULL) {
-        lull_recycler_options_init(&options, name, sizeof(*kept) + bytes);
-        options.keep = keep;
-        options.allocator = executor_allocator(t->executor);
-        options.counters = executor_counters(t->executor);
-        options.is_owner = executor_is_owner;
-        options.owner = t->executor;
-        (void)lull_recycler_new(&options, from);
-    }
-    kept = *from == NULL ? NULL : lull_recycler_claim(*from);
-    if (kept == NULL) {
-        return NULL;
-    }
-    kept->from = *from;
-    slab_init(&kept->slab, kept->bytes, bytes, release_kept);
-    return &kept->slab;
-}
-
 static struct lull_slab *new_slab(struct h2_transport *t, size_t len)
 {
     struct lull_slab *slab;
     if (len <= SMALL_BYTES) {
-        return claim_slab(t, &t->framing.small, "h2 message", SMALL_BYTES, SMALL_KEEP);
+        return slabs_claim(t, &t->framing.small, "h2 message", SMALL_BYTES, SMALL_KEEP);
     }
     slab = slab_new(executor_allocator(t->executor), len);
     executor_counters(t->executor)->allocations += slab != NULL;
@@ -294,7 +258,7 @@ static size_t take_run(struct h2_stream *stream, const uint8_t *bytes, size_t le
     if (count < 2 || taken < SMALL_BYTES / 2) {
         return 0;
     }
-    slab = taken <= SMALL_BYTES ? new_slab(t, taken) : claim_slab(t, &t->framing.runs, "h2 messages", RUN_BYTES, RUN_KEEP);
+    slab = taken <= SMALL_BYTES ? new_slab(t, taken) : slabs_claim(t, &t->framing.runs, "h2 messages", RUN_BYTES, RUN_KEEP);
     if (slab == NULL) {
         return 0;
     }

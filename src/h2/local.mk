@@ -16,6 +16,7 @@ liblull_core_la_SOURCES += \
 	src/h2/serving.c src/h2/serving.h \
 	src/h2/session.c src/h2/session.h \
 	src/h2/session_cb.c src/h2/session_cb.h \
+	src/h2/slabs.c src/h2/slabs.h \
 	src/h2/stream.c src/h2/stream.h \
 	src/h2/transport.c src/h2/transport.h \
 	src/h2/unsent.c src/h2/unsent.h

@@ -4,13 +4,24 @@
  */
 #include "h2/outbox.h"
 
+#include <string.h>
+
 #include "base/invariant.h"
 #include "base/slice.h"
 #include "h2/inner.h"
+#include "h2/slabs.h"
 #include "lull/recycler.h"
 
 /* Nodes that a transport keeps: 64 KiB of messages of 60 bytes. */
 #define NODES_KEEP 1024
+
+/*
+ * Small messages behind another one are copied into a pack, so that a frame takes many at once. A pack is longer than
+ * OUTBOX_LONG_BYTES: it goes to the socket from where it is.
+ */
+#define SMALL_BYTES ((size_t)512)
+#define PACK_BYTES  ((size_t)8192)
+#define PACKS_KEEP  16
 
 void outbox_init(struct outbox *outbox)
 {
@@ -26,7 +37,9 @@ void outbox_init(struct outbox *outbox)
 void outbox_state_fini(struct outbox_state *state)
 {
     lull_recycler_free(state->nodes);
+    lull_recycler_free(state->packs);
     state->nodes = NULL;
+    state->packs = NULL;
 }
 
 /* ---- nodes */
@@ -64,20 +77,75 @@ static void release(struct h2_transport *t, struct outbox *outbox, struct outbox
     }
 }
 
-int outbox_push(struct h2_transport *t, struct outbox *outbox, struct lull_slice payload)
+static struct outbox_message *last_of(const struct outbox *outbox)
 {
-    struct outbox_message *message = claim(t, outbox);
-    if (message == NULL) {
+    return list_is_empty(&outbox->messages) ? NULL
+                                            : LIST_ENTRY(outbox->messages.prev, struct outbox_message, link);
+}
+
+/* True: a small message went into the pack at the end of the queue. */
+static bool join_pack(const struct outbox *outbox, struct lull_slice message)
+{
+    struct outbox_message *last = last_of(outbox);
+    if (message.len > SMALL_BYTES || last == NULL || last->prefix_len != 0) {
+        return false;
+    }
+    struct lull_slab *slab = last->payload.slab;
+    if (slab_capacity(slab) - last->payload.len < FRAMING_PREFIX_BYTES + message.len) {
+        return false;
+    }
+    uint8_t *at = slab_bytes(slab) + last->payload.len;
+    framing_prefix(at, (uint32_t)message.len);
+    if (message.len > 0) {
+        memcpy(at + FRAMING_PREFIX_BYTES, message.data, message.len);
+    }
+    last->payload.len += FRAMING_PREFIX_BYTES + message.len;
+    return true;
+}
+
+/* An empty pack, or without memory for one a node of the message's own. */
+static bool begin_pack(struct h2_transport *t, struct outbox_message *node)
+{
+    struct lull_slab *slab = slabs_claim(t, &t->outbox.packs, "h2 outgoing messages", PACK_BYTES, PACKS_KEEP);
+    if (slab == NULL) {
+        return false;
+    }
+    node->payload.data = slab_bytes(slab);
+    node->payload.len = 0;
+    node->payload.slab = slab;
+    node->prefix_len = 0;
+    return true;
+}
+
+static int push_node(struct h2_transport *t, struct outbox *outbox, struct lull_slice message)
+{
+    const bool is_behind_another = message.len <= SMALL_BYTES && last_of(outbox) != NULL;
+    struct outbox_message *node = claim(t, outbox);
+    if (node == NULL) {
         return LULL_RC_NOMEM;
     }
-    list_init(&message->link);
-    list_push_back(&outbox->messages, &message->link);
-    message->payload = lull_slice_ref(payload);
-    message->done = 0;
-    framing_prefix(message->prefix, (uint32_t)payload.len);
-    outbox->bytes += FRAMING_PREFIX_BYTES + payload.len;
-    outbox->was_full = outbox->was_full || outbox->bytes >= H2_STREAM_FULL_BYTES;
+    const bool is_pack = is_behind_another && begin_pack(t, node);
+    node->done = 0;
+    list_init(&node->link);
+    list_push_back(&outbox->messages, &node->link);
+    if (is_pack) {
+        (void)join_pack(outbox, message);
+        return LULL_OK;
+    }
+    node->payload = lull_slice_ref(message);
+    node->prefix_len = FRAMING_PREFIX_BYTES;
+    framing_prefix(node->prefix, (uint32_t)message.len);
     return LULL_OK;
+}
+
+int outbox_push(struct h2_transport *t, struct outbox *outbox, struct lull_slice message)
+{
+    const int rc = join_pack(outbox, message) ? LULL_OK : push_node(t, outbox, message);
+    if (rc == LULL_OK) {
+        outbox->bytes += FRAMING_PREFIX_BYTES + message.len;
+        outbox->was_full = outbox->was_full || outbox->bytes >= H2_STREAM_FULL_BYTES;
+    }
+    return rc;
 }
 
 void outbox_clear(struct h2_transport *t, struct outbox *outbox)
@@ -106,13 +174,13 @@ static size_t min(size_t a, size_t b)
 /* The run at `done` of a message; len 0: none is left. */
 static struct outbox_run run_of(const struct outbox_message *message, size_t done, size_t most)
 {
-    struct outbox_run run = {.is_payload = done >= FRAMING_PREFIX_BYTES};
+    struct outbox_run run = {.is_payload = done >= message->prefix_len};
     if (!run.is_payload) {
         run.data = message->prefix + done;
-        run.len = min(FRAMING_PREFIX_BYTES - done, most);
+        run.len = min(message->prefix_len - done, most);
         return run;
     }
-    done -= FRAMING_PREFIX_BYTES;
+    done -= message->prefix_len;
     run.len = min(message->payload.len - done, most);
     run.payload = slice_part(message->payload, done, run.len);
     run.data = run.payload.data;
@@ -127,7 +195,7 @@ size_t outbox_look(const struct outbox *outbox, size_t most, bool *has_long)
     {
         const struct outbox_message *message = LIST_ENTRY(node, struct outbox_message, link);
         size_t done = message->done;
-        while (left > 0 && done < FRAMING_PREFIX_BYTES + message->payload.len) {
+        while (left > 0 && done < message->prefix_len + message->payload.len) {
             const struct outbox_run run = run_of(message, done, left);
             *has_long = *has_long || (run.is_payload && run.len >= OUTBOX_LONG_BYTES);
             done += run.len;
@@ -155,7 +223,7 @@ void outbox_take(struct h2_transport *t, struct outbox *outbox, size_t len)
         LIST_ENTRY(list_first(&outbox->messages), struct outbox_message, link);
     message->done += len;
     outbox->bytes -= len;
-    if (message->done == FRAMING_PREFIX_BYTES + message->payload.len) {
+    if (message->done == message->prefix_len + message->payload.len) {
         release(t, outbox, message);
     }
 }

@@ -3,7 +3,7 @@
  * The messages of a stream that no frame has yet, in order.
  *
  * Decides: how they are kept, so that a steady sender allocates nothing: the first is inside the stream, further ones are nodes from a
- * recycler of the transport; and what of them goes into one frame. Called by transport.c, stream.c and send.c. Must not know sockets
+ * recycler of the transport, or, if they are small and not alone, bytes of a pack, framed already; and what of them goes into one frame. Called by transport.c, stream.c and send.c. Must not know sockets
  * or batches.
  */
 #ifndef H2_OUTBOX_H
@@ -29,6 +29,7 @@ struct outbox_message {
     struct lull_slice payload;
     size_t done; /* bytes of prefix and payload that frames have */
     uint8_t prefix[FRAMING_PREFIX_BYTES];
+    uint8_t prefix_len; /* 0: a pack, whose payload is small messages with their prefixes */
 };
 
 struct outbox {
@@ -41,9 +42,10 @@ struct outbox {
     size_t bytes;   /* that no frame has */
 };
 
-/* A transport's store of nodes. */
+/* A transport's stores. */
 struct outbox_state {
     struct lull_recycler *nodes; /* NULL before the first use */
+    struct lull_recycler *packs; /* the slabs of packs; NULL before the first */
 };
 
 /* A piece of the queue that is one piece of memory. */
@@ -57,7 +59,7 @@ struct outbox_run {
 
 void outbox_init(struct outbox *outbox);
 
-/* Puts a message [ref] at the end. LULL_OK or LULL_RC_NOMEM. Its length fits a prefix. */
+/* Puts a message [ref, or copied] at the end. LULL_OK or LULL_RC_NOMEM. Its length fits a prefix. */
 int outbox_push(struct h2_transport *t, struct outbox *outbox, struct lull_slice message);
 
 /* There is more to ask for: nghttp2 asks again, in this turn's flush. Not while it is on the stack. */

@@ -20,6 +20,7 @@ check_PROGRAMS += \
 	tests/unit/channel/call_read_timeout_cost_test \
 	tests/unit/channel/call_read_timeout_test \
 	tests/unit/channel/call_receive_test \
+	tests/unit/channel/call_run_test \
 	tests/unit/channel/call_refusal_test \
 	tests/unit/channel/call_flush_test \
 	tests/unit/channel/call_retry_test \
@@ -61,6 +62,7 @@ tests_unit_channel_call_oracle_test_SOURCES = tests/unit/channel/call_oracle_tes
 tests_unit_channel_call_outside_test_SOURCES = tests/unit/channel/call_outside_test.c $(TOLD_RIG)
 tests_unit_channel_call_read_timeout_cost_test_SOURCES = tests/unit/channel/call_read_timeout_cost_test.c $(TOLD_RIG)
 tests_unit_channel_call_read_timeout_test_SOURCES = tests/unit/channel/call_read_timeout_test.c $(TOLD_RIG)
+tests_unit_channel_call_run_test_SOURCES = tests/unit/channel/call_run_test.c $(TOLD_RIG)
 tests_unit_channel_call_receive_test_SOURCES = tests/unit/channel/call_receive_test.c $(TOLD_RIG)
 tests_unit_channel_call_refusal_test_SOURCES = tests/unit/channel/call_refusal_test.c $(TOLD_RIG)
 tests_unit_channel_call_flush_test_SOURCES = tests/unit/channel/call_flush_test.c $(TOLD_RIG)
