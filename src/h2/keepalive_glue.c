@@ -13,6 +13,9 @@
 /* Silence after which the system may probe: the write timeout must be gone before a probe can be missed. */
 #define PROBED_AFTER_NS (TCP_KEEPALIVE_IDLE_S * LULL_SECOND)
 
+/* 268 ms. */
+#define GRID_MAX_NS (INT64_C(1) << 28)
+
 static bool is_on(const struct keepalive_glue *glue)
 {
     return lull_keepalive_time_ns(&glue->keepalive) != LULL_NEVER;
@@ -27,9 +30,32 @@ static struct lull_instant lift_at(const struct keepalive_glue *glue)
                                                : lull_at(LULL_NEVER);
 }
 
+/*
+ * Where several channels share a loop their PINGs share wake-ups: silence may last until the next line of a grid that all of them go
+ * by, which is never early (servers count PINGs that are) and late by one part in 64 at most. An ACK is waited for exactly.
+ */
+static struct lull_instant on_grid(struct keepalive_glue *glue, struct lull_instant at)
+{
+    const struct h2_transport *t = container_of(glue, struct h2_transport, keepalive);
+    if (glue->grid_ns == 0 || at.ns > LULL_NEVER - glue->grid_ns || executor_channels(t->executor) < 2 ||
+        lull_keepalive_phase_of(&glue->keepalive) != LULL_KEEPALIVE_WATCHING) {
+        return at;
+    }
+    return lull_at((at.ns + glue->grid_ns - 1) & -glue->grid_ns);
+}
+
+static int64_t grid_of(int64_t time_ns)
+{
+    int64_t grid_ns = 1;
+    while (grid_ns < GRID_MAX_NS && grid_ns * 2 <= time_ns / 64) {
+        grid_ns *= 2;
+    }
+    return grid_ns;
+}
+
 static void set_timer(struct keepalive_glue *glue)
 {
-    const struct lull_instant ask_at = lull_keepalive_next_at(&glue->keepalive);
+    const struct lull_instant ask_at = on_grid(glue, lull_keepalive_next_at(&glue->keepalive));
     const struct lull_instant back_at = lift_at(glue);
     if (glue->has_timer) {
         lull_rescheduler_set(&glue->wake, lull_instant_before(back_at, ask_at) ? back_at : ask_at);
@@ -173,6 +199,7 @@ int keepalive_glue_init(struct h2_transport *t)
         }
         glue->has_timer = true;
     }
+    glue->grid_ns = is_on(glue) ? grid_of(lull_keepalive_time_ns(&glue->keepalive)) : 0;
     glue->active_at = lull_executor_now(t->executor);
     limit(t);
     carry_out(t, lull_keepalive_on_transport_opened(&glue->keepalive, glue->active_at),
