@@ -52,7 +52,8 @@ struct lull_channel_options {
     int64_t idle_timeout_ns;        /**< from the end of the last call to idle mode; default 30 min;
                                        floor 1 s; 0 or LULL_NEVER: never. Since 0.2 */
     int64_t keepalive_time_ns;      /**< silence before a PING; default LULL_NEVER, as 0: no PING at
-                                       all; floor 10 s. Since 0.2 */
+                                       all; floor 10 s. Where several channels share a loop theirs go at the same wake-ups, up to a
+                                       part in 64 later, 268 ms at most, and never earlier. Since 0.2 */
     int64_t keepalive_timeout_ns;   /**< silence after a PING that means a dead peer; default 20 s;
                                        floor 10 ms, 0 is the floor; LULL_NEVER: never judged. Since 0.2 */
     int64_t read_timeout_ns;      /**< of calls that do not say: the silence that ends one; default

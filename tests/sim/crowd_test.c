@@ -71,17 +71,22 @@ START_TEST(a_thousand_quiet_channels_live_through_fifty_periods)
         sim_advance(&life.sim, (int64_t)sim_below(&life.sim, MS(20)));
     }
     int64_t up_ns = sim_elapsed_ns(&life.sim);
+    uint64_t turns = sim_counters(&life.sim).turns;
     life_at(&life, up_ns + PERIODS * MS(10000));
+    turns = sim_counters(&life.sim).turns - turns;
+    /* They share wake-ups, 134 ms apart at the least: 75 a period send PINGs and 75 more hear of the answers, not one a channel. */
+    ck_assert_uint_le(turns, 160 * PERIODS);
     ck_assert_uint_eq(peer_open_connections(&life.peer), crowd);
     ck_assert_uint_eq(life.peer.accepted, crowd);
-    ck_assert_uint_ge(life.peer.pings, crowd * PERIODS);
+    /* One is late by a part in 64 at most: of 50 the last may not have been due yet. */
+    ck_assert_uint_ge(life.peer.pings, crowd * (PERIODS - 1));
     ck_assert_uint_le(life.peer.pings, crowd * (PERIODS + 2));
     for (size_t i = 0; i < crowd; i++) {
         struct lull_channel_stats stats = {.size = sizeof(stats)};
         lull_channel_stats(channels[i], &stats);
         ck_assert_int_eq(stats.state, LULL_STATE_READY);
         ck_assert_uint_eq(stats.connections_lost, 0);
-        ck_assert_uint_ge(stats.pings_acked, PERIODS);
+        ck_assert_uint_ge(stats.pings_acked, PERIODS - 1);
         ck_assert_uint_eq(stats.pings_acked, stats.pings_sent);
         lull_channel_unref(channels[i]);
     }
