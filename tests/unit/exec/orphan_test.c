@@ -66,6 +66,13 @@ static void begin(void)
     ck_assert_int_eq(pthread_join(other, NULL), 0);
 }
 
+/* Nobody gives the context back: it is freed by taking it over. */
+static void end(void)
+{
+    is_child = true;
+    rig_fini(&rig);
+}
+
 START_TEST(in_the_parent_the_other_thread_is_there)
 {
     begin();
@@ -74,6 +81,7 @@ START_TEST(in_the_parent_the_other_thread_is_there)
     ck_assert(!executor_take_within(rig.executor, 1));
     ck_assert_int_eq(lull_executor_turn_now(rig.executor), LULL_RC_IN_TURN);
     ck_assert(!executor_is_orphan(rig.executor));
+    end();
 }
 END_TEST
 
@@ -95,6 +103,7 @@ START_TEST(in_a_child_nobody_waits_for_it_and_nothing_runs)
     ck_assert(executor_take_between_turns(rig.executor));
     executor_end_visit(rig.executor);
     ck_assert_uint_eq(ran, 0);
+    end();
 }
 END_TEST
 
@@ -107,6 +116,7 @@ START_TEST(whoever_enters_in_the_child_is_not_taken_for_it)
     executor_end_visit(rig.executor);
     ck_assert(executor_visit(rig.executor));
     executor_end_visit(rig.executor);
+    end();
 }
 END_TEST
 
