@@ -125,8 +125,8 @@ bench/micro/timers_grpc: bench/micro/timers_grpc.cc $(MICRO_TIMERS)
 
 bench/micro/timers_go: bench/micro/timers_go.go
 	@$(MKDIR_P) bench/micro
-	$(AM_V_GEN)GOCACHE="$${GOCACHE-$(abs_builddir)/bench/micro/go-cache}" GO111MODULE=off $(GO) build -o $@ $(srcdir)/bench/micro/timers_go.go
+	$(AM_V_GEN)GOCACHE="$${GOCACHE-$(abs_builddir)/.go-cache}" GO111MODULE=off $(GO) build -o $@ $(srcdir)/bench/micro/timers_go.go
 clean-local-micro:
-	-test ! -d bench/micro/go-cache || { chmod -R u+w bench/micro/go-cache; rm -rf bench/micro/go-cache; }
+	-test ! -d .go-cache || { chmod -R u+w .go-cache; rm -rf .go-cache; }
 clean-local: clean-local-micro
 .PHONY: clean-local-micro
