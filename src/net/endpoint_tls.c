@@ -71,11 +71,25 @@ static void on_below_ready(struct endpoint *inner, unsigned ready)
 
 /* ---- reading */
 
+static void tell_again(struct endpoint_tls *tls)
+{
+    tls->base.watch.ready |= LULL_WANT_READ;
+    executor_post_ready(tls->base.executor, &tls->base.watch.on_ready);
+}
+
 /* What ended a row of reads. `got`: bytes came before it, and are told first. */
 static enum io settle_read(struct endpoint_tls *tls, int error, size_t got)
 {
     if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE) {
         ERR_clear_error();
+        if (tls->idle_bytes >= TLS_WIRE_GO_BYTES) {
+            /* New keys and tickets come between data (RFC 8446 section 4.6). Nobody has a use for so many in a row, each is work, and
+             * OpenSSL bears any number. */
+            return tls_give_up_text(tls, "read", "TLS: the peer sends messages of TLS and no data");
+        }
+        if (tls->has_more) {
+            tell_again(tls);
+        }
         return got > 0 ? IO_OK : IO_AGAIN;
     }
     if (error == SSL_ERROR_ZERO_RETURN) {
@@ -86,8 +100,7 @@ static enum io settle_read(struct endpoint_tls *tls, int error, size_t got)
     if (got == 0) {
         return tls->over;
     }
-    tls->base.watch.ready |= LULL_WANT_READ;
-    executor_post_ready(tls->base.executor, &tls->base.watch.on_ready);
+    tell_again(tls);
     return IO_OK;
 }
 
@@ -113,9 +126,11 @@ static enum io tls_read(struct endpoint *base, void *into, size_t capacity, size
         error = ok == 1 ? SSL_ERROR_NONE : SSL_get_error(tls->ssl, ok);
         *got += some;
     }
-    tls->has_more = error == SSL_ERROR_NONE;
     /* What OpenSSL had to answer; that it cannot be written shows in the next write. */
     (void)tls_wire_end(&tls->wire);
+    tls->is_jammed = error == SSL_ERROR_WANT_WRITE && tls_wire_is_full(&tls->wire);
+    tls->has_more = error == SSL_ERROR_NONE || (error == SSL_ERROR_WANT_WRITE && !tls->is_jammed);
+    tls->idle_bytes = *got > 0 ? 0 : tls->idle_bytes + tls->wire.came;
     tls_watch_below(tls);
     return error == SSL_ERROR_NONE ? IO_OK : settle_read(tls, error, *got);
 }
@@ -290,7 +305,8 @@ static const struct endpoint_ops tls_ops = {
 
 /* ---- making */
 
-/* The host of "host:port", "[v6]:port" or "host", without a zone. */
+/* The host of "host:port", "[v6]:port" or "host", without a zone, nor the dot of the root, which neither SNI (RFC 6066 section 3) nor a
+ * certificate has. */
 static void copy_host(char *into, size_t size, const char *authority)
 {
     struct strbuf sb;
@@ -301,6 +317,9 @@ static void copy_host(char *into, size_t size, const char *authority)
         len = strcspn(authority, "]%");
     } else if (colon != NULL && strchr(authority, ':') == colon) {
         len = (size_t)(colon - authority);
+    }
+    if (len > 1 && authority[len - 1] == '.') {
+        len--;
     }
     strbuf_init(&sb, into, size);
     strbuf_add_bytes(&sb, authority, len);

@@ -24,6 +24,8 @@ struct endpoint_tls {
     bool is_connected; /* the endpoint below */
     bool is_up;        /* the handshake is over */
     bool has_more;     /* OpenSSL may have plaintext that no read took */
+    bool is_jammed;    /* OpenSSL reads no further before the peer takes what it was answered */
+    size_t idle_bytes; /* that came since the last that were the peer's data */
     enum io over;      /* IO_EOF or IO_FAIL: what every read says from now on; else IO_OK */
     unsigned need;     /* of the endpoint below, for the handshake to go on */
     size_t taken;      /* bytes enciphered and not yet told as written */

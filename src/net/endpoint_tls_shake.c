@@ -4,6 +4,7 @@
  */
 #include "net/endpoint_tls_parts.h"
 
+#include <errno.h>
 #include <openssl/err.h>
 #include <string.h>
 
@@ -55,6 +56,11 @@ enum io tls_give_up_ssl(struct endpoint_tls *tls, const char *phase)
     if (tls->wire.read_errno != 0) {
         ERR_clear_error();
         return tls_give_up(tls, phase, tls->wire.read_errno);
+    }
+    if (tls->wire.is_eof && tls->is_up && tls->wire.write_errno != 0 && tls->wire.write_errno != EPIPE) {
+        /* The system tells once why a connection is gone, and a write was told. */
+        ERR_clear_error();
+        return tls_give_up(tls, "write", tls->wire.write_errno);
     }
     if (tls->wire.is_eof) {
         ERR_clear_error();
@@ -120,6 +126,24 @@ int endpoint_tls_on_session(SSL *ssl, SSL_SESSION *session)
     return 0; /* the store took a reference of its own */
 }
 
+/*
+ * A client that resumes shows no certificate: it is believed to be whom the ticket says. Tickets are renewed with each connection, so
+ * without a look at the date here a certificate would never expire.
+ */
+SSL_TICKET_RETURN endpoint_tls_on_ticket(SSL *ssl, SSL_SESSION *session, const unsigned char *key_name, size_t key_name_len,
+                                         SSL_TICKET_STATUS status, void *arg)
+{
+    const struct endpoint_tls *tls = (const struct endpoint_tls *)SSL_get_app_data(ssl);
+    (void)key_name;
+    (void)key_name_len;
+    (void)arg;
+    if ((status != SSL_TICKET_SUCCESS && status != SSL_TICKET_SUCCESS_RENEW) ||
+        !tls_session_is_in_time(session, tls->wall_s)) {
+        return SSL_TICKET_RETURN_IGNORE_RENEW;
+    }
+    return status == SSL_TICKET_SUCCESS ? SSL_TICKET_RETURN_USE : SSL_TICKET_RETURN_USE_RENEW;
+}
+
 void tls_offer_session(struct endpoint_tls *tls)
 {
     SSL_SESSION *session =
@@ -141,12 +165,20 @@ void tls_watch_below(struct endpoint_tls *tls)
     if (tls->base.is_closed) {
         return;
     }
+    if (tls->is_jammed && !tls_wire_is_full(&tls->wire)) {
+        /* What OpenSSL has kept meanwhile no socket will tell. */
+        tls->is_jammed = false;
+        tls->base.watch.ready |= LULL_WANT_READ;
+        executor_post_ready(tls->base.executor, &tls->base.watch.on_ready);
+    }
     if (tls->base.watch.want != LULL_WANT_NONE && tls->over != IO_FAIL) {
         if (!tls->is_up) {
             want = tls->need;
         } else {
             want = tls->base.watch.want |
                    (tls_wire_is_holding(&tls->wire) ? (unsigned)LULL_WANT_WRITE : 0u);
+            /* A socket that is readable and is not read would keep the loop busy. */
+            want &= tls->is_jammed ? ~(unsigned)LULL_WANT_READ : ~0u;
         }
     }
     if (tls->wire.inner->watch.want != want) {

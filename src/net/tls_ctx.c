@@ -87,7 +87,8 @@ static int set_up_protocol(SSL_CTX *ctx, const struct lull_credentials_options *
     (void)SSL_CTX_set_session_cache_mode(ctx,
                                          SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL_STORE);
     SSL_CTX_sess_set_new_cb(ctx, endpoint_tls_on_session);
-    if (SSL_CTX_set_min_proto_version(ctx, least) != 1 ||
+    if (SSL_CTX_set_session_ticket_cb(ctx, NULL, endpoint_tls_on_ticket, NULL) != 1 ||
+        SSL_CTX_set_min_proto_version(ctx, least) != 1 ||
         SSL_CTX_set_cipher_list(ctx, CIPHERS_TLS_1_2) != 1 ||
         SSL_CTX_set_alpn_protos(ctx, alpn, sizeof(alpn)) != 0 ||
         SSL_CTX_set_session_id_context(ctx, id, sizeof(id) - 1) != 1) {
@@ -351,9 +352,15 @@ static int ask_identity(struct lull_credentials *credentials, SSL *ssl, struct l
     return rc;
 }
 
-/* The name that the certificate must have; addresses are no server_name (RFC 6066 section 3). */
+/*
+ * The name that the certificate must have; addresses are no server_name (RFC 6066 section 3). OpenSSL would take ".a.test" for any
+ * name below a.test, and "" for any at all.
+ */
 static bool expect_name(SSL *ssl, X509_VERIFY_PARAM *param, const char *name)
 {
+    if (*name == '.' || *name == '\0') {
+        return false;
+    }
     if (X509_VERIFY_PARAM_set1_ip_asc(param, name) == 1) {
         return true;
     }

@@ -53,6 +53,10 @@ int tls_ctx_start(struct lull_credentials *credentials, const struct tls_start *
 /* OpenSSL has a session for later; endpoint_tls.c. */
 int endpoint_tls_on_session(SSL *ssl, SSL_SESSION *session);
 
+/* A client of ours shows the ticket of an earlier connection; endpoint_tls_shake.c. */
+SSL_TICKET_RETURN endpoint_tls_on_ticket(SSL *ssl, SSL_SESSION *session, const unsigned char *key_name, size_t key_name_len,
+                                         SSL_TICKET_STATUS status, void *arg);
+
 /* The key under which a client's sessions are kept: who was asked, and as whom; [own], mem_release
  * (NULL, ...); NULL: no memory. */
 char *tls_ctx_session_key(const SSL *ssl, const char *name, const char *authority);

@@ -64,12 +64,16 @@ void tls_sessions_put(struct tls_sessions *sessions, const char *key, SSL_SESSIO
     (void)pthread_mutex_unlock(&sessions->lock);
 }
 
-static bool is_good(SSL_SESSION *session, int64_t wall_s)
+bool tls_session_is_in_time(SSL_SESSION *session, int64_t wall_s)
 {
     time_t at = (time_t)wall_s;
     X509 *peer = SSL_SESSION_get0_peer(session);
-    return SSL_SESSION_is_resumable(session) == 1 &&
-           (peer == NULL || X509_cmp_time(X509_get0_notAfter(peer), &at) > 0);
+    return peer == NULL || X509_cmp_time(X509_get0_notAfter(peer), &at) > 0;
+}
+
+static bool is_good(SSL_SESSION *session, int64_t wall_s)
+{
+    return SSL_SESSION_is_resumable(session) == 1 && tls_session_is_in_time(session, wall_s);
 }
 
 SSL_SESSION *tls_sessions_take(struct tls_sessions *sessions, const char *key, int64_t wall_s)

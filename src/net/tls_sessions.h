@@ -11,6 +11,7 @@
 
 #include <openssl/ssl.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,6 +37,9 @@ void tls_sessions_put(struct tls_sessions *sessions, const char *key, SSL_SESSIO
 
 /* A session [own] to offer at that wall time; NULL: none. */
 SSL_SESSION *tls_sessions_take(struct tls_sessions *sessions, const char *key, int64_t wall_s);
+
+/* The peer's certificate, if it showed one then, has not expired by now. */
+bool tls_session_is_in_time(SSL_SESSION *session, int64_t wall_s);
 
 size_t tls_sessions_count(struct tls_sessions *sessions);
 

@@ -35,6 +35,11 @@ void tls_wire_fini(struct tls_wire *wire)
     drop_held(wire);
 }
 
+bool tls_wire_is_full(const struct tls_wire *wire)
+{
+    return wire->held_len - wire->held_at > HELD_MAX_BYTES;
+}
+
 /* ---- OpenSSL's side */
 
 static int wire_read(BIO *bio, char *into, size_t capacity, size_t *got)
@@ -45,7 +50,7 @@ static int wire_read(BIO *bio, char *into, size_t capacity, size_t *got)
     if (wire->is_eof || wire->read_errno != 0) {
         return 0;
     }
-    if (wire->is_drained) {
+    if (wire->is_drained || wire->came >= TLS_WIRE_GO_BYTES) {
         BIO_set_retry_read(bio);
         return 0;
     }
@@ -63,6 +68,7 @@ static int wire_read(BIO *bio, char *into, size_t capacity, size_t *got)
         wire->read_errno = wire->inner->sys_errno;
         return 0;
     }
+    wire->came += *got;
     /* A short read is a drained socket. */
     wire->is_drained = *got < capacity;
     if (wire->first_len < sizeof(wire->first)) {
@@ -87,7 +93,7 @@ static int wire_write(BIO *bio, const char *from, size_t len, size_t *took)
         wire->read_errno = wire->write_errno = ENOMEM;
         return 0;
     }
-    size_t room = wire->held_len - wire->held_at > HELD_MAX_BYTES ? 0 : OUT_BYTES - wire->out_len;
+    size_t room = tls_wire_is_full(wire) ? 0 : OUT_BYTES - wire->out_len;
     size_t take = len < room ? len : room;
     if (take == 0) {
         BIO_set_retry_write(bio);
@@ -143,6 +149,7 @@ void tls_wire_begin(struct tls_wire *wire)
     uint8_t *buffer = executor_record_buffer(wire->executor);
     wire->out = buffer == NULL ? NULL : buffer + TLS_RECORD_PLAIN_BYTES;
     wire->out_len = 0;
+    wire->came = 0;
     wire->is_drained = false;
 }
 

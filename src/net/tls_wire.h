@@ -20,6 +20,12 @@
 /* How much of the peer's first bytes is kept, to tell what it speaks. */
 #define TLS_WIRE_FIRST_BYTES 24
 
+/*
+ * What one go takes from the endpoint: more than a read asks for, so that only records without data come near it. What is left is still in
+ * the socket, which says so again.
+ */
+#define TLS_WIRE_GO_BYTES ((size_t)96 * 1024)
+
 /* A record with 16 KiB: header, explicit nonce, tag, content type (RFC 8446 section 5.2). */
 #define TLS_RECORD_PLAIN_BYTES ((size_t)16384)
 #define TLS_RECORD_EXTRA_BYTES ((size_t)64)
@@ -32,6 +38,7 @@ struct tls_wire {
     uint8_t *held; /* what the endpoint did not take [own]; NULL: nothing */
     size_t held_len;
     size_t held_at;  /* of these, gone */
+    size_t came;     /* bytes that the endpoint gave in this go */
     bool is_drained; /* nothing more to read in this go */
     bool is_eof;     /* the peer ended its side */
     int read_errno;  /* the endpoint failed so; else 0 */
@@ -61,6 +68,9 @@ static inline bool tls_wire_is_holding(const struct tls_wire *wire)
 {
     return wire->held != NULL;
 }
+
+/* So much is held that OpenSSL has to wait with what it would say. */
+bool tls_wire_is_full(const struct tls_wire *wire);
 
 /* A whole record more fits this go's write. */
 bool tls_wire_has_room(const struct tls_wire *wire, size_t plain_bytes);
