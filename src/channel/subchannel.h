@@ -140,7 +140,7 @@ int subchannel_init(struct subchannel *subchannel, const struct subchannel_ops *
 void subchannel_fini(struct subchannel *subchannel);
 
 /*
- * Its addresses from now on, copied; at least one, EYEBALLS_MAX at most. The same ones in another order change nothing. Others: a
+ * Its addresses from now on, copied, each once; at least one, EYEBALLS_MAX at most. The same ones in another order change nothing. Others: a
  * pass that is under way goes on with them, and what is dialled stays if it is still on the list; a backoff is forgotten, so that
  * a server that has moved is found at once. A READY connection stays whatever the list says. LULL_OK, or LULL_RC_NOMEM and
  * nothing changed.

@@ -380,14 +380,30 @@ static size_t find_address(const struct subchannel *sub, const struct addr *addr
 }
 
 /* The same ones, in whatever order: a name server that deals them out in turn has no news. */
-static bool is_same_list(const struct subchannel *sub, const struct addr *addrs, size_t count)
+static bool is_same_list(const struct subchannel *sub, const struct subchannel_address *addresses, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (find_address(sub, &addrs[i]) == EYEBALLS_NONE) {
+        if (find_address(sub, &addresses[i].addr) == EYEBALLS_NONE) {
             return false;
         }
     }
     return count == sub->address_count;
+}
+
+/* Each address once, in its first place: two of the same would be dialled side by side. Returns how many there are. */
+static size_t copy_distinct(struct subchannel_address *to, const struct addr *addrs, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count && kept < EYEBALLS_MAX; i++) {
+        size_t same = 0;
+        while (same < kept && !is_same_address(&to[same].addr, &addrs[i])) {
+            same++;
+        }
+        if (same == kept) {
+            to[kept++] = (struct subchannel_address){addrs[i], lull_at(INT64_MIN), NULL};
+        }
+    }
+    return kept;
 }
 
 /* Takes over what is known of those that stay; returns when one of the new ones was last dialled. */
@@ -445,8 +461,9 @@ static void go_on(struct subchannel *sub, bool has_lost_winner)
 int subchannel_set_addresses(struct subchannel *sub, const struct addr *addrs, size_t count)
 {
     struct eyeballs eyeballs;
-    count = count < EYEBALLS_MAX ? count : EYEBALLS_MAX;
-    if (sub->phase == SUBCHANNEL_CLOSED || is_same_list(sub, addrs, count)) {
+    struct subchannel_address distinct[EYEBALLS_MAX];
+    count = copy_distinct(distinct, addrs, count);
+    if (sub->phase == SUBCHANNEL_CLOSED || is_same_list(sub, distinct, count)) {
         return LULL_OK;
     }
     struct subchannel_address *addresses =
@@ -455,9 +472,7 @@ int subchannel_set_addresses(struct subchannel *sub, const struct addr *addrs, s
         return LULL_RC_NOMEM;
     }
     executor_counters(sub->options.executor)->allocations++;
-    for (size_t i = 0; i < count; i++) {
-        addresses[i] = (struct subchannel_address){addrs[i], lull_at(INT64_MIN), NULL};
-    }
+    memcpy(addresses, distinct, count * sizeof(*addresses));
     struct lull_instant last_at = take_over(sub, addresses, count, &eyeballs);
     const bool has_lost_winner =
         sub->eyeballs.winner != EYEBALLS_NONE && eyeballs.winner == EYEBALLS_NONE;

@@ -328,12 +328,53 @@ START_TEST(one_that_greets_and_is_off_the_list_is_dropped)
 }
 END_TEST
 
+/* Name servers do: a second of the same would wait for the dial of the first until its limit, and be dialled beside it. */
+START_TEST(an_address_that_is_told_twice_is_one)
+{
+    struct life_call call;
+    begin(TOWN_TARGET);
+    town.name->first = "10.0.0.1";
+    town.name->addrs = "10.0.0.1 10.0.0.1 10.0.0.2 10.0.0.1";
+    town.name->after_ns = MS(400);
+    town.hosts[0]->connect_after_ns = MS(600);
+    town_refuse(&town, 0);
+    town_refuse(&town, 1);
+    life_call(life, &call, LULL_NEVER, false);
+    at(599);
+    expect_dials(1, 1, 0);
+    at(600);
+    expect_dials(1, 1, 0);
+    life_expect_call(&call, LULL_CODE_UNAVAILABLE, MS(600));
+    town_end(&town);
+}
+END_TEST
+
+/* Two that are the same do not stand for two. */
+START_TEST(an_address_that_is_gone_is_missed_though_another_is_told_twice)
+{
+    const struct subchannel *sub;
+    begin(TOWN_TARGET);
+    town.name->first = "10.0.0.1 10.0.0.2";
+    town.name->addrs = "10.0.0.1 10.0.0.1";
+    town.name->after_ns = MS(400);
+    (void)lull_channel_state(life->channel, true);
+    sub = &life->channel->subchannel;
+    at(399);
+    ck_assert_uint_eq(sub->address_count, 2);
+    at(500);
+    ck_assert_uint_eq(sub->address_count, 1);
+    town_end(&town);
+}
+END_TEST
+
 static Suite *subchannel_dial_suite(void)
 {
     Suite *suite = suite_create("subchannel_dial");
     TCase *tcase = tcase_create("subchannel_dial");
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, the_next_address_is_tried_at_once_after_a_failure);
+    tcase_add_test(tcase, an_address_that_is_told_twice_is_one);
+    tcase_add_test(tcase, an_address_that_is_gone_is_missed_though_another_is_told_twice);
     tcase_add_test(tcase, a_pass_that_failed_is_one_attempt_with_one_wait);
     tcase_add_test(tcase, an_address_that_hangs_gives_the_next_one_a_start_after_250_ms);
     tcase_add_test(tcase, the_first_that_connects_wins);
