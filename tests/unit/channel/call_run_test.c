@@ -134,14 +134,14 @@ START_TEST(a_cancel_within_a_run_leaves_the_message_at_hand_and_drops_the_rest)
 }
 END_TEST
 
-static void pause(void)
+static void hold(void)
 {
     lull_call_pause(got.call);
 }
 
 START_TEST(a_pause_within_a_run_holds_the_rest_and_its_credit)
 {
-    struct peer *peer = begin(7, pause);
+    struct peer *peer = begin(7, hold);
     size_t credited;
     peer_frame(peer, FRAME_DATA, 0, 1, wire, sizeof(wire));
     rig_settle(&rig);
@@ -177,7 +177,7 @@ END_TEST
 /* Frames of two tiny messages each do not take a slab of a run each. */
 START_TEST(what_a_paused_call_holds_takes_memory_of_the_order_of_what_came)
 {
-    struct peer *peer = begin(0, pause);
+    struct peer *peer = begin(0, hold);
     static const uint8_t tiny[12] = {0, 0, 0, 0, 1, 'a', 0, 0, 0, 0, 1, 'b'};
     uint64_t before;
     peer_frame(peer, FRAME_DATA, 0, 1, wire, EACH);
