@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <openssl/err.h>
+#include <openssl/x509v3.h>
 #include <string.h>
 
 #include "base/strbuf.h"
@@ -84,12 +85,29 @@ enum io tls_give_up_ssl(struct endpoint_tls *tls, const char *phase)
     return tls_give_up(tls, phase, 0);
 }
 
+/*
+ * OpenSSL copies the name before it compares it, and where there is no memory for the copy it compares nothing (3.0:
+ * ssl_verify_cert_chain does not look at what X509_VERIFY_PARAM_set1 returns): any name would do.
+ */
+static bool has_name_to_compare(X509_STORE_CTX *store)
+{
+    X509_VERIFY_PARAM *param = X509_STORE_CTX_get0_param(store);
+    char *address = X509_VERIFY_PARAM_get1_ip_asc(param);
+    const bool has_name = address != NULL || X509_VERIFY_PARAM_get0_host(param, 0) != NULL;
+    OPENSSL_free(address);
+    return has_name;
+}
+
 int tls_on_verified(int is_good, X509_STORE_CTX *store)
 {
     const SSL *ssl =
         (const SSL *)X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx());
     struct endpoint_tls *tls = (struct endpoint_tls *)SSL_get_app_data(ssl);
     struct strbuf sb;
+    if (is_good != 0 && !tls->is_server && X509_STORE_CTX_get_error_depth(store) == 0 && !has_name_to_compare(store)) {
+        X509_STORE_CTX_set_error(store, X509_V_ERR_OUT_OF_MEM);
+        is_good = 0;
+    }
     if (is_good == 0 && tls->text[0] == '\0') {
         strbuf_init(&sb, tls->text, sizeof(tls->text));
         tls_text_verify(&sb, store,

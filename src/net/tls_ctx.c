@@ -196,10 +196,10 @@ static int set_up(struct lull_credentials *credentials,
     ERR_clear_error();
     credentials->ctx = SSL_CTX_new(TLS_method());
     credentials->wire = tls_wire_method();
-    if (credentials->ctx == NULL || credentials->wire == NULL) {
+    /* What the callbacks of OpenSSL find is memory, too. */
+    if (credentials->ctx == NULL || credentials->wire == NULL || SSL_CTX_set_app_data(credentials->ctx, credentials) != 1) {
         return rc_fail(error, LULL_RC_NOMEM, "no memory for credentials");
     }
-    SSL_CTX_set_app_data(credentials->ctx, credentials);
     int rc = set_up_protocol(credentials->ctx, options, error);
     if (rc == LULL_OK) {
         rc = set_up_roots(credentials->ctx, options, error);
@@ -392,7 +392,8 @@ int tls_ctx_start(struct lull_credentials *credentials, const struct tls_start *
 {
     ERR_clear_error();
     SSL *ssl = SSL_new(credentials->ctx);
-    if (ssl == NULL) {
+    if (ssl == NULL || SSL_set_app_data(ssl, start->owner) != 1) {
+        SSL_free(ssl);
         ERR_clear_error();
         return rc_fail(error, LULL_RC_NOMEM, "no memory for TLS");
     }
@@ -400,7 +401,6 @@ int tls_ctx_start(struct lull_credentials *credentials, const struct tls_start *
     int mode = verify_mode(credentials, start->is_server);
     int rc = LULL_OK;
     X509_VERIFY_PARAM_set_time(param, (time_t)start->wall_s);
-    SSL_set_app_data(ssl, start->owner);
     SSL_set_verify(ssl, mode, mode == SSL_VERIFY_NONE ? NULL : start->verify);
     if (start->is_server) {
         SSL_set_accept_state(ssl);

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* endpoint_tls and a peer that means harm, or a name that means more than it says. */
+#include <openssl/crypto.h>
+#include <stdlib.h>
+
 #include "tests/support/check_main.h"
+#include "tests/support/rounds.h"
 #include "tests/unit/net/tls_world.h"
 
 #define ROUND_UPDATES 1000
@@ -224,11 +228,87 @@ START_TEST(a_clients_ticket_is_worth_no_more_than_its_certificate)
 }
 END_TEST
 
+/* ---- want of memory in OpenSSL */
+
+static long allocations_left = -1; /* negative: any number */
+
+static bool has_one_left(void)
+{
+    return allocations_left < 0 || allocations_left-- > 0;
+}
+
+static void *scarce_malloc(size_t size, const char *file, int line)
+{
+    (void)file;
+    (void)line;
+    return has_one_left() ? malloc(size) : NULL;
+}
+
+static void *scarce_realloc(void *memory, size_t size, const char *file, int line)
+{
+    (void)file;
+    (void)line;
+    return size == 0 || has_one_left() ? realloc(memory, size) : NULL;
+}
+
+static void scarce_free(void *memory, const char *file, int line)
+{
+    (void)file;
+    (void)line;
+    free(memory);
+}
+
+/* One handshake with the n-th allocation and no other refused; false: there were not so many. */
+static bool shake_hands_without(long n, const char *authority, bool *is_up)
+{
+    begin(((struct pipe_options){0}));
+    lull_fake_clock_set_wall(&clock_, WALL_S * LULL_SECOND);
+    allocations_left = n;
+    const bool has_client = endpoint_tls_client(NULL, a, client_side, authority, &client) == 0;
+    const bool has_server = endpoint_tls_server(NULL, b, server_side, &server) == 0;
+    *is_up = false;
+    if (has_client && has_server) {
+        client->owner = &heard_a;
+        server->owner = &heard_b;
+        client->on_ready = server->on_ready = hear_once;
+        const enum io io = shake_hands();
+        *is_up = io == IO_OK;
+        /* Whoever still waits waits for one that has given up. */
+        ck_assert(io != IO_AGAIN || endpoint_finish_connect(server) == IO_FAIL);
+    }
+    const bool was_asked = allocations_left < 0;
+    allocations_left = -1;
+    endpoint_close(has_client ? client : a);
+    endpoint_close(has_server ? server : b);
+    run();
+    lull_executor_leave(x);
+    lull_executor_free(x);
+    return was_asked;
+}
+
+/* First in the suite: these functions are taken before OpenSSL's first block only. */
+START_TEST(want_of_memory_at_any_place_fails_a_handshake_and_lets_no_stranger_in)
+{
+    static const char *const authorities[] = {"svc.test", "other.test"};
+    bool is_up = false;
+    long n = 0;
+    ck_assert_int_eq(CRYPTO_set_mem_functions(scarce_malloc, scarce_realloc, scarce_free), 1);
+    make_credentials("DNS:svc.test");
+    for (; shake_hands_without(n, authorities[_i], &is_up); n += (long)test_rounds(1, 23)) {
+        ck_assert_msg(_i == 0 || !is_up, "believed without allocation %ld", n);
+    }
+    ck_assert(is_up == (_i == 0));
+    ck_assert_int_gt(n, 100);
+    drop_credentials();
+}
+END_TEST
+
 static Suite *endpoint_tls_hostile_suite(void)
 {
     Suite *suite = suite_create("endpoint_tls_hostile");
     TCase *tcase = tcase_create("pipe");
     tcase_set_timeout(tcase, 300);
+    tcase_add_loop_test(tcase, want_of_memory_at_any_place_fails_a_handshake_and_lets_no_stranger_in, 0, 2);
     tcase_add_test(tcase, a_peer_that_takes_no_answers_is_waited_for_and_not_asked_in_a_circle);
     tcase_add_test(tcase, messages_of_tls_without_data_end_a_read_and_then_the_connection);
     tcase_add_test(tcase, data_between_them_keeps_the_connection);
