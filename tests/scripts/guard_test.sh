@@ -4,7 +4,7 @@
 set -eu
 . "$(dirname "$0")/plant.sh"
 
-compare() { sh "$top/bench/guard.sh" --compare "$tree/baseline" "this compiler" "$tree/counts"; }
+compare() { sh "$top/bench/guard.sh" --compare "$tree/baseline" "${key-this compiler, -g -O2, epoll}" "$tree/counts"; }
 # exits STATUS COMMAND...
 exits() {
     wanted=$1 && shift
@@ -17,9 +17,9 @@ counts() { printf 'unary\t%s\ndeadline\t%s\npush\t%s\n' "$1" "$2" "$3" | put cou
 put baseline <<'T'
 # key, operation, instructions
 another compiler	unary	1.0
-this compiler	unary	5000.0
-this compiler	deadline	5150.0
-this compiler	push	10.0
+this compiler, -g -O2, epoll	unary	5000.0
+this compiler, -g -O2, epoll	deadline	5150.0
+this compiler, -g -O2, epoll	push	10.0
 T
 counts 5000.0 5150.0 10.0
 passes "what it was" compare
@@ -44,6 +44,10 @@ counts 5000.0 5150.0 10.0
 passes "another compiler is no failure, and is told" exits 77 compare
 counts 5000.0 5251.0 10.0
 catches "but its deadline is judged" "a deadline costs 251 instructions" compare
+key='this compiler, flags -g -O1, epoll'
+passes "unless it does not optimise" exits 77 compare
+key='this compiler, flags -O3'
+catches "-O3 does" "a deadline costs 251 instructions" compare
 
 # Two functions of src/, one of which has lines of a header inline; one of elsewhere; what a call cost is not the caller's.
 put part <<'T'
