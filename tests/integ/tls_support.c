@@ -23,6 +23,7 @@ int64_t tls_now_s(void)
 void tls_world_init(struct tls_world *world)
 {
     memset(world, 0, sizeof(*world));
+    world->backoff_ns = LULL_MS;
     ck_assert_int_eq(lull_loop_new(NULL, &world->loop), LULL_OK);
     world->ca = cert_ca("lull test CA", tls_now_s());
     world->leaf =
@@ -71,6 +72,13 @@ struct lull_credentials_stats tls_stats(struct lull_credentials *credentials)
 
 /* ---- our server: what comes goes back */
 
+static void on_call(struct lull_server_call *call, const struct lull_server_request *request, void *ctx)
+{
+    struct tls_world *world = ctx;
+    (void)call;
+    (void)snprintf(world->authority, sizeof(world->authority), "%s", request->authority);
+}
+
 static void on_message(struct lull_server_call *call, struct lull_slice message, void *ctx)
 {
     (void)ctx;
@@ -104,9 +112,10 @@ unsigned tls_serve(struct tls_world *world, struct lull_credentials *credentials
     ck_assert_msg(lull_server_new(&options, &world->server, &error) == LULL_OK, "%s", error.text);
     lull_credentials_unref(credentials);
     lull_server_handler_init(&handler);
+    handler.on_call = on_call;
     handler.on_message = on_message;
     handler.on_half_closed = on_half_closed;
-    ck_assert_int_eq(lull_server_add(world->server, "", &handler, NULL), LULL_OK);
+    ck_assert_int_eq(lull_server_add(world->server, "", &handler, world), LULL_OK);
     ck_assert_msg(lull_server_listen(world->server, "127.0.0.1:0", &error) == LULL_OK, "%s",
                   error.text);
     return (unsigned)atoi(strrchr(lull_server_address(world->server, 0), ':') + 1);
@@ -130,12 +139,16 @@ struct lull_channel *tls_channel(struct tls_world *world, const char *target, co
     struct lull_channel_options options;
     struct lull_channel *channel;
     struct lull_error error;
+    struct lull_world seams;
+    lull_world_init(&seams);
+    seams.resolve = world->resolve;
     lull_channel_options_init(&options);
+    options.world = &seams;
     options.loop = world->loop;
     options.authority = authority;
     options.credentials = credentials;
     options.allow_short_timers = true;
-    options.backoff_initial_ns = LULL_MS;
+    options.backoff_initial_ns = world->backoff_ns;
     options.trace.event = on_channel_event;
     options.trace.ctx = world;
     ck_assert_msg(lull_channel_new(target, &options, &channel, &error) == LULL_OK, "%s",

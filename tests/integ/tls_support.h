@@ -24,6 +24,9 @@ struct tls_world {
     char connected[256]; /* the last LULL_EVENT_CONNECTED of a channel */
     char lost[512];      /* the last LULL_EVENT_LOST of the server */
     char warning[256];   /* the last LULL_EVENT_WARNING of a channel */
+    char authority[128]; /* of the last call that came to the server */
+    int64_t backoff_ns;  /* the first wait of tls_channel's channels; a millisecond unless it is changed */
+    struct lull_resolver *resolve; /* [nullable] asked by tls_channel's channels instead of the system's */
     char message[TLS_TEXT];      /* the status message of the last tls_call that failed */
     struct lull_failure failure; /* of the last tls_call that failed; its texts are gone */
 };

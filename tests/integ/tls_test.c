@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "testkit/names.h"
 #include "tests/integ/tls_support.h"
 #include "tests/support/check_main.h"
 
@@ -24,6 +25,38 @@ START_TEST(a_call_passes_and_the_connection_says_what_it_speaks)
     ck_assert_msg(strstr(world.connected, ", TLSv1.3, TLS_AES_256_GCM_SHA384, full handshake"),
                   "%s", world.connected);
     lull_channel_unref(channel);
+    tls_world_fini(&world);
+}
+END_TEST
+
+/* C25 (e): a name and no option; it is resolved, said in the ClientHello, verified, and the calls' :authority */
+START_TEST(the_targets_name_is_server_name_and_authority)
+{
+    struct names names;
+    tls_world_init(&world);
+    names_init(&names);
+    (void)names_add(&names, "svc.test", "127.0.0.1");
+    world.resolve = &names.base;
+    struct raw_tls raw = {.leaf = world.leaf, .alpn = "h2"};
+    raw_tls_start(&raw);
+    (void)snprintf(target, sizeof(target), "svc.test:%u", raw.port);
+    struct lull_channel *channel = tls_channel(&world, target, NULL, tls_believing(world.ca));
+    (void)lull_channel_state(channel, true);
+    while (world.connected[0] == '\0') {
+        ck_assert_int_eq(lull_loop_run_once(world.loop, 100 * LULL_MS), LULL_OK);
+    }
+    lull_channel_unref(channel);
+    ck_assert_int_eq(lull_loop_run_once(world.loop, 0), LULL_OK);
+    raw_tls_join(&raw);
+    ck_assert(raw.had_name);
+    ck_assert_str_eq(raw.name, "svc.test");
+    (void)snprintf(target, sizeof(target), "svc.test:%u", tls_serve(&world, tls_showing(world.leaf)));
+    channel = tls_channel(&world, target, NULL, tls_believing(world.ca));
+    ck_assert_msg(tls_call(&world, channel, 5, line) == LULL_CODE_OK, "%s", line);
+    ck_assert_str_eq(world.authority, target);
+    lull_channel_unref(channel);
+    ck_assert_uint_eq(names.questions, 2);
+    ck_assert_uint_eq(names.open, 0);
     tls_world_fini(&world);
 }
 END_TEST
@@ -287,6 +320,7 @@ static Suite *suite(void)
     TCase *t = tcase_create("tls");
     tcase_set_timeout(t, 120);
     tcase_add_test(t, a_call_passes_and_the_connection_says_what_it_speaks);
+    tcase_add_test(t, the_targets_name_is_server_name_and_authority);
     tcase_add_test(t, big_messages_pass);
     tcase_add_test(t, a_channel_that_slept_resumes_its_session);
     tcase_add_test(t, two_channels_share_credentials_and_their_sessions);

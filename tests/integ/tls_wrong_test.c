@@ -109,11 +109,15 @@ START_TEST(a_server_without_h2_gets_no_byte_of_it)
          "TLS handshake: ALPN: the server chose \"http/1.1\", h2 was offered"},
     };
     tls_world_init(&world);
+    world.backoff_ns = 60 * LULL_SECOND;
     struct raw_tls raw = {.leaf = world.leaf, .alpn = rows[_i].alpn};
     raw_tls_start(&raw);
     target_at(raw.port);
     expect_refused(rows[_i].what, tls_channel(&world, target, "svc.test", tls_believing(world.ca)),
                    rows[_i].says);
+    /* A failed attempt like any other: the next one after the wait. */
+    ck_assert_int_gt(world.failure.next_attempt_after_ns, 40 * LULL_SECOND);
+    ck_assert_int_le(world.failure.next_attempt_after_ns, 72 * LULL_SECOND);
     raw_tls_join(&raw);
     ck_assert_int_eq(raw.bytes, 0);
     ck_assert(raw.had_name);

@@ -5,6 +5,7 @@ SIM_LIFE = tests/sim/life.c tests/sim/life.h
 
 check_PROGRAMS += \
 	tests/sim/call_cases_test \
+	tests/sim/connect_cases_test \
 	tests/sim/crowd_test \
 	tests/sim/hostile_alarm_test \
 	tests/sim/idle_cases_test \
@@ -17,6 +18,7 @@ check_PROGRAMS += \
 	tests/sim/watch_hour_test
 
 tests_sim_call_cases_test_SOURCES = tests/sim/call_cases_test.c $(SIM_LIFE)
+tests_sim_connect_cases_test_SOURCES = tests/sim/connect_cases_test.c $(SIM_LIFE)
 tests_sim_crowd_test_SOURCES = tests/sim/crowd_test.c $(SIM_LIFE)
 tests_sim_idle_cases_test_SOURCES = tests/sim/idle_cases_test.c $(SIM_LIFE)
 tests_sim_idle_test_SOURCES = tests/sim/idle_test.c $(SIM_LIFE)
