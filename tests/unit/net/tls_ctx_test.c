@@ -44,6 +44,7 @@ START_TEST(no_options_mean_the_systems_roots_and_verification)
     begin();
     ck_assert_int_eq(lull_credentials_new(NULL, &made, &error), LULL_OK);
     ck_assert(!tls_is_insecure(made));
+    ck_assert_int_eq(SSL_CTX_get_min_proto_version(made->ctx), TLS1_2_VERSION);
     ck_assert(!tls_can_serve(made));
     lull_credentials_ref(made);
     lull_credentials_unref(made);
