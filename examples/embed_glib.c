@@ -2,6 +2,7 @@
 /*
  * lull in a program that runs on GLib's main loop, as every GTK program does. A server and a channel share it; the call is started
  * in a callback of the program's own timeout. Exits 0 only if it was answered.
+ * Build: cc embed_glib.c $(pkg-config --cflags --libs lull glib-2.0)
  */
 #include <lull/adapters/glib.h>
 #include <lull/lull.h>

@@ -2,6 +2,7 @@
 /*
  * lull in a program that runs on libuv. A server and a channel share the loop; the call is started in a callback of the program's
  * own timer. Exits 0 only if it was answered.
+ * Build: cc embed_libuv.c $(pkg-config --cflags --libs lull libuv)
  */
 #include <lull/adapters/libuv.h>
 #include <lull/lull.h>
