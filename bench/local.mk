@@ -37,5 +37,5 @@ CLEANFILES += $(BENCHES)
 
 # A make of its own behind `all`, which is one too: two at once would write the same archive.
 bench: all
-	$(MAKE) $(AM_MAKEFLAGS) $(BENCHES) $(MICRO_OTHERS)
+	$(MAKE) $(AM_MAKEFLAGS) $(BENCHES) $(MICRO_OTHERS) $(RIVALS)
 .PHONY: bench
