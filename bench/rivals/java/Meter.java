@@ -5,11 +5,15 @@ import java.util.Arrays;
 
 /** Counts for one thread; all of them begin after the same warm-up and end at the same time. */
 final class Meter {
-    /** The compiler wants longer than a fifth of a measurement to find out what is hot. */
-    private static final double WARM_SECONDS = 3;
+    /** The compiler wants longer than a fifth of a measurement to find out what is hot: so much CPU time, or on a busy machine so long. */
+    private static final long WARM_CPU_NS = 3000000000L;
+    private static final long WARM_LIMIT_NS = 20000000000L;
+    private static final long LOOK_EACH_NS = 50000000L;
 
-    private static long warmUntil;
-    private static long until;
+    private static long warmLook;
+    private static long warmLimit;
+    private static long cpuBefore;
+    private static volatile long until;
     private static long cpu;
     private static long switches;
     private static boolean isBegun;
@@ -31,20 +35,30 @@ final class Meter {
         for (int i = 0; i < count; i++) {
             meters[i] = new Meter();
         }
-        warmUntil = System.nanoTime() + (long) (Math.max(WARM_SECONDS, GrpcJava.seconds / 5) * 1e9);
-        until = warmUntil + (long) (GrpcJava.seconds * 1e9);
+        warmLook = System.nanoTime();
+        warmLimit = warmLook + WARM_LIMIT_NS;
+        cpuBefore = cpuNs();
         if (GrpcJava.ONCE) {
             note();
         }
         return meters;
     }
 
-    private static synchronized void note() {
-        if (!isBegun) {
-            isBegun = true;
-            switches = Proc.switches(true);
-            cpu = cpuNs();
+    private static synchronized boolean isWarmedUp(long now) {
+        if (!isBegun && now >= warmLook) {
+            warmLook = now + LOOK_EACH_NS;
+            if (now >= warmLimit || cpuNs() - cpuBefore >= WARM_CPU_NS) {
+                note();
+                until = System.nanoTime() + (long) (GrpcJava.seconds * 1e9);
+            }
         }
+        return isBegun;
+    }
+
+    private static void note() {
+        isBegun = true;
+        switches = Proc.switches(true);
+        cpu = cpuNs();
     }
 
     /** Noted by the first thread that is over: those that have ended are not in /proc any more. */
@@ -63,10 +77,7 @@ final class Meter {
             return ops < 2 || noteEnd();
         }
         if (!isWarm) {
-            if (now >= warmUntil) {
-                isWarm = true;
-                note();
-            }
+            isWarm = isWarmedUp(now);
             return true; // this one began before
         }
         ops += more;
