@@ -113,20 +113,18 @@ AC_DEFUN([LULL_SYMBOLIC], [
 ])
 
 dnl LULL_LEAN: SIZE_CFLAGS and LEAN_LDFLAGS, for what an installed library need not carry: functions that only tests call, the padding
-dnl before functions, loops and segments, and second copies of functions that are neither small nor said to be inline
-dnl (scripts/check-weight.sh). To clang -fno-inline-functions means something else: no inlining at all.
+dnl before functions, loops and segments, and second pieces of functions, which cost more to unwind than they save: of the call path
+dnl not an instruction comes from any of these (scripts/check-weight.sh, bench/guard.sh). COLD_CFLAGS is for the files on COLD of Makefile.am,
+dnl in a build that is made quick otherwise: one for a debugger or a sanitizer stays what it is.
 AC_DEFUN([LULL_LEAN], [
   SIZE_CFLAGS=
+  COLD_CFLAGS=
   LEAN_LDFLAGS=
-  m4_foreach_w([lull_flag], [-ffunction-sections -fdata-sections -falign-functions=1 -falign-loops=1 -falign-jumps=1],
+  m4_foreach_w([lull_flag], [-ffunction-sections -fdata-sections -falign-functions=1 -falign-loops=1 -falign-jumps=1
+      -fno-reorder-blocks-and-partition -fno-partial-inlining -fno-tree-vectorize],
     [LULL_TRY_CFLAG(lull_flag, [SIZE_CFLAGS])])
-  AC_PREPROC_IFELSE([AC_LANG_SOURCE([[
-#if defined(__clang__)
-#error clang
-#endif]])], [
-    LULL_TRY_CFLAG([-fno-inline-functions], [SIZE_CFLAGS])
-    LULL_TRY_CFLAG([-fno-partial-inlining], [SIZE_CFLAGS])
-  ])
+  AS_CASE([" $CFLAGS "], [*' -O2 '* | *' -O3 '*], [AS_IF([test "x$enable_sanitizer" = xno], [
+    LULL_TRY_CFLAG([-Os], [COLD_CFLAGS])])])
   m4_foreach_w([lull_flag], [-Wl,--gc-sections -Wl,-z,noseparate-code], [
     AC_MSG_CHECKING([whether the linker takes lull_flag])
     lull_save_LDFLAGS=$LDFLAGS
@@ -137,6 +135,7 @@ AC_DEFUN([LULL_LEAN], [
     LDFLAGS=$lull_save_LDFLAGS
   ])
   AC_SUBST([SIZE_CFLAGS])
+  AC_SUBST([COLD_CFLAGS])
   AC_SUBST([LEAN_LDFLAGS])
 ])
 

@@ -9,8 +9,10 @@
 #ifndef BASE_INVARIANT_H
 #define BASE_INVARIANT_H
 
+#include "base/cold.h"
+
 /* Prints "lull: FILE:LINE: ..." and aborts. Any thread. */
-_Noreturn void invariant_failed(const char *file, int line, const char *format, ...)
+LULL_COLD _Noreturn void invariant_failed(const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Always on. `sentence` says what was broken: LULL_INVARIANT(node->in_queue, "left a lane it was

@@ -1,6 +1,7 @@
 liblull_core_la_SOURCES += \
 	src/base/base64.c src/base/base64.h \
 	src/base/buf.c src/base/buf.h \
+	src/base/cold.h \
 	src/base/container.h \
 	src/base/invariant.c src/base/invariant.h \
 	src/base/list.h \
@@ -17,3 +18,7 @@ liblull_core_la_SOURCES += \
 	src/base/slice.c src/base/slice.h \
 	src/base/status.c src/base/status.h \
 	src/base/strbuf.c src/base/strbuf.h
+
+# Hardly ever runs.
+COLD += \
+	src/base/base64.lo src/base/invariant.lo src/base/log.lo src/base/percent.lo src/base/rc.lo src/base/strbuf.lo

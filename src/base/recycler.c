@@ -18,6 +18,7 @@
  * claim is an allocation and each release, on any thread, gives it back, so valgrind and ASan see
  * them all.
  */
+#include "base/cold.h"
 #include "lull/recycler.h"
 
 #include <stdatomic.h>
@@ -42,7 +43,7 @@ static struct recycled *next_of(struct recycled *recycled)
     return (struct recycled *)atomic_load_explicit(&recycled->link, memory_order_relaxed);
 }
 
-int lull_recycler_new(const struct lull_recycler_options *options, struct lull_recycler **out)
+LULL_COLD int lull_recycler_new(const struct lull_recycler_options *options, struct lull_recycler **out)
 {
     struct lull_recycler *recycler;
     if (options == NULL || out == NULL || options->size < OPTIONS_BYTES_MIN ||
@@ -260,7 +261,7 @@ static uint64_t close_list(struct lull_recycler *recycler)
     return gone;
 }
 
-void lull_recycler_free(struct lull_recycler *recycler)
+LULL_COLD void lull_recycler_free(struct lull_recycler *recycler)
 {
     uint64_t gone = 1;
     if (recycler == NULL) {

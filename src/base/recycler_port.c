@@ -16,6 +16,7 @@
  * object that was put in just as the recycler was freed goes with the thread's next release, or with
  * the port. The recycler's memory stays until its ports are freed.
  */
+#include "base/cold.h"
 #include "lull/recycler.h"
 
 #include <stdatomic.h>
@@ -64,7 +65,7 @@ static uint32_t power_of_two(uint32_t capacity)
     return power;
 }
 
-int lull_recycler_port_new(struct lull_recycler *recycler, uint32_t capacity,
+LULL_COLD int lull_recycler_port_new(struct lull_recycler *recycler, uint32_t capacity,
                            struct lull_recycler_port **out)
 {
     struct lull_recycler_port *port;
@@ -168,7 +169,7 @@ void lull_recycler_port_release(struct lull_recycler_port *port, void *object)
     asserting_alone_no_more(&port->is_in);
 }
 
-void lull_recycler_port_free(struct lull_recycler_port *port)
+LULL_COLD void lull_recycler_port_free(struct lull_recycler_port *port)
 {
     struct lull_recycler *recycler;
     uint32_t gone;

@@ -4,6 +4,7 @@
  */
 #include "channel/call_timeouts.h"
 
+#include "base/cold.h"
 #include "base/strbuf.h"
 #include "channel/call.h"
 #include "channel/call_stream.h"
@@ -53,7 +54,7 @@ static bool condemns(struct deadline_step step)
     return step.action == DEADLINE_REACHED || step.action == DEADLINE_READ_TIMEOUT;
 }
 
-static void expired(struct lane_entry *entry, struct lull_instant now)
+LULL_COLD static void expired(struct lane_entry *entry, struct lull_instant now)
 {
     struct lull_call *call = container_of(entry, struct lull_call, timeouts.entry);
     struct call_timeouts *t = &call->timeouts;

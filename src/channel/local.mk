@@ -29,3 +29,11 @@ liblull_core_la_SOURCES += \
 	src/channel/subchannel_pings.c \
 	src/channel/trace.c src/channel/trace.h \
 	src/channel/version.c
+
+# Hardly ever runs.
+COLD += \
+	src/channel/call_cancel.lo src/channel/channel.lo src/channel/channel_dump.lo src/channel/channel_fd.lo \
+	src/channel/channel_idle.lo src/channel/channel_make.lo src/channel/channel_ping.lo src/channel/channel_resolve.lo \
+	src/channel/channel_stats.lo src/channel/channel_watch.lo src/channel/failure.lo src/channel/options.lo \
+	src/channel/subchannel.lo src/channel/subchannel_dial.lo src/channel/subchannel_pings.lo src/channel/trace.lo \
+	src/channel/version.lo

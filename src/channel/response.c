@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/cold.h"
 #include "base/status.h"
 
 static const char grpc_type[] = "application/grpc";
@@ -124,7 +125,7 @@ static struct verdict verdict_of(enum lull_code code, enum lull_reason reason)
 }
 
 /* The peer sent what no gRPC server sends: the HTTP table, with what it said. */
-static struct verdict judge_http(const struct response *r, struct strbuf *text)
+LULL_COLD static struct verdict judge_http(const struct response *r, struct strbuf *text)
 {
     strbuf_printf(text, "HTTP status %d", r->http_status);
     if (!r->has_content_type) {

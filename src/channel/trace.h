@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/cold.h"
 #include "lull/executor.h"
 #include "lull/log.h"
 #include "lull/trace.h"
@@ -34,7 +35,7 @@ static inline bool trace_wants(const struct trace *trace, enum lull_event_kind k
 }
 
 /* Formats and tells; only behind trace_wants. `call_id` 0: not about a call. */
-void trace_tell(const struct trace *trace, enum lull_event_kind kind, uint64_t call_id,
+LULL_COLD void trace_tell(const struct trace *trace, enum lull_event_kind kind, uint64_t call_id,
                 const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* The arguments are not evaluated when nobody listens. */

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "base/cold.h"
 #include "base/invariant.h"
 #include "base/mem.h"
 #include "exec/executor_parts.h"
@@ -21,7 +22,7 @@ void lull_task_init(struct lull_task *task, lull_task_fn run)
     task->run = run;
 }
 
-int lull_executor_new(const struct lull_executor_options *options, struct lull_executor **out)
+LULL_COLD int lull_executor_new(const struct lull_executor_options *options, struct lull_executor **out)
 {
     struct lull_executor_options chosen;
     lull_executor_options_init(&chosen);
@@ -64,7 +65,7 @@ int lull_executor_new(const struct lull_executor_options *options, struct lull_e
     return LULL_OK;
 }
 
-void lull_executor_free(struct lull_executor *executor)
+LULL_COLD void lull_executor_free(struct lull_executor *executor)
 {
     if (executor == NULL) {
         return;

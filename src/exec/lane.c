@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "base/cold.h"
 #include "base/invariant.h"
 #include "base/mem.h"
 #include "exec/executor_parts.h"
@@ -247,7 +248,7 @@ static inline bool may_touch(const struct lane_entry *entry)
     return entry->timer.queue != NULL && executor_is_here(entry->timer.executor);
 }
 
-static void own_timer_expired(struct lull_timer *timer, struct lull_instant now)
+LULL_COLD static void own_timer_expired(struct lull_timer *timer, struct lull_instant now)
 {
     struct lane_entry *entry = container_of(timer, struct lane_entry, timer);
     entry->due_at = lull_at(LULL_NEVER);

@@ -13,3 +13,7 @@ liblull_core_la_SOURCES += \
 	src/exec/timer.c \
 	src/exec/turn.c \
 	src/exec/wait_cell.c src/exec/wait_cell.h
+
+# Hardly ever runs.
+COLD += \
+	src/exec/alarm.lo src/exec/orphan.lo src/exec/refusal.lo

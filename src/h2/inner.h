@@ -5,6 +5,7 @@
 #ifndef H2_INNER_H
 #define H2_INNER_H
 
+#include "base/cold.h"
 #include "base/list.h"
 #include "exec/executor.h"
 #include "h2/framing.h"
@@ -74,13 +75,13 @@ int transport_start(struct lull_executor *executor, struct endpoint *endpoint,
 
 /* Ends the transport: closes the endpoint, decides every stream's end, tells it all from a task. The first time counts. Not
  * while nghttp2 is on the stack. */
-void transport_lose(struct h2_transport *t, enum h2_lost kind, int sys_errno, const char *text);
+LULL_COLD void transport_lose(struct h2_transport *t, enum h2_lost kind, int sys_errno, const char *text);
 
 /* The same with "what: the errno's words" as its text. */
-void transport_lose_errno(struct h2_transport *t, int sys_errno, const char *what);
+LULL_COLD void transport_lose_errno(struct h2_transport *t, int sys_errno, const char *what);
 
 /* The same for the endpoint's last IO_FAIL: "read failed: " and what it says. */
-void transport_lose_endpoint(struct h2_transport *t);
+LULL_COLD void transport_lose_endpoint(struct h2_transport *t);
 
 /* Ends it if it only waited for its last stream. As transport_lose. */
 void transport_finish_if_drained(struct h2_transport *t);
@@ -94,11 +95,11 @@ void transport_on_room(struct h2_transport *t);
 /* ---- stream.c, the inner side */
 
 /* Decides the end of an open stream and resets it with `rst_code`, unless both directions are over or it never left. */
-void stream_fail(struct h2_stream *stream, enum h2_end kind, uint32_t rst_code, const char *format,
+LULL_COLD void stream_fail(struct h2_stream *stream, enum h2_end kind, uint32_t rst_code, const char *format,
                  ...) __attribute__((format(printf, 4, 5)));
 
 /* The same for a stream that nghttp2 is about to close by itself, so that no reset is needed. */
-void stream_note_end(struct h2_stream *stream, enum h2_end kind, const char *format, ...)
+LULL_COLD void stream_note_end(struct h2_stream *stream, enum h2_end kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* The peer's END_STREAM was told: over, if nothing of the request is left to send; else the rest is called off (RFC 9113 section 8.1). */
@@ -108,7 +109,7 @@ void stream_on_peer_ended(struct h2_stream *stream);
 void stream_on_closed(struct h2_stream *stream, uint32_t code);
 
 /* The connection is gone, for the reason that `text` gives. Takes the stream out of the open ones; `report` tells. */
-void stream_on_lost(struct h2_stream *stream, const struct h2_transport_end *lost,
+LULL_COLD void stream_on_lost(struct h2_stream *stream, const struct h2_transport_end *lost,
                     const char *text);
 
 /* on_closed, and what the stream held is let go. */

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 
+#include "base/cold.h"
 #include "base/strbuf.h"
 #include "h2/inner.h"
 #include "net/endpoint_tcp.h"
@@ -62,7 +63,7 @@ static void set_timer(struct keepalive_glue *glue)
     }
 }
 
-static void lose_dead(struct h2_transport *t, struct lull_instant now)
+LULL_COLD static void lose_dead(struct h2_transport *t, struct lull_instant now)
 {
     const struct lull_keepalive *k = &t->keepalive.keepalive;
     char text[sizeof(t->end.text)];

@@ -20,3 +20,7 @@ liblull_core_la_SOURCES += \
 	src/h2/stream.c src/h2/stream.h \
 	src/h2/transport.c src/h2/transport.h \
 	src/h2/unsent.c src/h2/unsent.h
+
+# Hardly ever runs.
+COLD += \
+	src/h2/goaway.lo src/h2/ping.lo src/h2/preface.lo src/h2/serving.lo src/h2/session.lo src/h2/unsent.lo

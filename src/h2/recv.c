@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/cold.h"
 #include "base/strbuf.h"
 #include "h2/inner.h"
 
@@ -158,7 +159,7 @@ static void greet(struct h2_transport *t, const uint8_t *bytes, size_t len)
     }
 }
 
-static void lose_fatal(struct h2_transport *t)
+LULL_COLD static void lose_fatal(struct h2_transport *t)
 {
     const int error = t->recv.error;
     char text[sizeof(t->end.text)];

@@ -9,6 +9,8 @@
 #ifndef H2_SESSION_H
 #define H2_SESSION_H
 
+#include "base/cold.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -26,7 +28,7 @@ struct session {
 };
 
 /* Makes the session with the preface, SETTINGS and the connection's window queued. LULL_OK or LULL_RC_NOMEM. */
-int session_init(struct h2_transport *t);
+LULL_COLD int session_init(struct h2_transport *t);
 
 /* Frees it. Harmless before session_init. */
 void session_fini(struct session *session);

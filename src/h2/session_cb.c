@@ -6,6 +6,7 @@
  */
 #include "h2/session_cb.h"
 
+#include "base/cold.h"
 #include "base/strbuf.h"
 #include "h2/answer.h"
 #include "h2/flow.h"
@@ -295,7 +296,7 @@ static void describe_unsent(const nghttp2_headers *frame, const char *whose, int
  * A block that nghttp2 will not send. It closes the stream of a request by itself after this; of an answer nothing would ever be heard,
  * on either side, so its stream is reset.
  */
-static int on_frame_not_send(nghttp2_session *session, const nghttp2_frame *frame, int error,
+LULL_COLD static int on_frame_not_send(nghttp2_session *session, const nghttp2_frame *frame, int error,
                              void *user)
 {
     struct h2_transport *t = user;

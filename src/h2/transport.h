@@ -6,6 +6,7 @@
 #ifndef H2_TRANSPORT_H
 #define H2_TRANSPORT_H
 
+#include "base/cold.h"
 #include "base/metadata.h"
 #include "h2/stream.h"
 #include "lull/executor.h"
@@ -67,7 +68,7 @@ struct h2_transport_options {
  * Takes a connected endpoint [own], queues the preface and SETTINGS for this turn's flush. role: client. On failure (LULL_RC_NOMEM,
  * LULL_RC_SYSTEM when the endpoint cannot be watched) the endpoint is still the caller's.
  */
-int h2_transport_new(struct lull_executor *executor, struct endpoint *endpoint,
+LULL_COLD int h2_transport_new(struct lull_executor *executor, struct endpoint *endpoint,
                      const struct h2_transport_options *options, const struct h2_transport_ops *ops,
                      void *owner, struct h2_transport **out);
 

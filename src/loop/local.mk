@@ -13,3 +13,7 @@ liblull_core_la_SOURCES += \
 	src/loop/loop_pipe.c src/loop/loop_pipe.h \
 	src/loop/loop_poll.c src/loop/loop_poll.h
 endif
+
+# Hardly ever runs.
+COLD += \
+	src/loop/loop_fork.lo src/loop/loop_pipe.lo src/loop/loop_thread.lo

@@ -5,6 +5,7 @@
  */
 #include "loop/loop.h"
 
+#include "base/cold.h"
 #include "base/invariant.h"
 #include "exec/executor.h"
 #include "exec/orphan.h"
@@ -65,7 +66,7 @@ static void run_what_waits(struct lull_loop *loop)
     }
 }
 
-void lull_loop_fini(struct lull_loop *loop)
+LULL_COLD void lull_loop_fini(struct lull_loop *loop)
 {
     if (executor_is_orphan(loop->executor)) {
         /* A thread that stayed with the parent was in the middle of something: nothing of it is touched. */

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <sys/socket.h>
 
+#include "base/cold.h"
 #include "base/container.h"
 #include "base/invariant.h"
 #include "base/mem.h"
@@ -39,7 +40,7 @@ static struct lull_counters *counters_of(const struct endpoint *base)
  * Writable means that the connect has ended, well or not: SO_ERROR says which (POSIX, connect).
  * Asked too early it says 0 as well, so the peer's name decides.
  */
-static enum io tcp_finish_connect(struct endpoint *base)
+LULL_COLD static enum io tcp_finish_connect(struct endpoint *base)
 {
     struct endpoint_tcp *tcp = tcp_of(base);
     int err;
@@ -188,7 +189,7 @@ static const struct endpoint_ops tcp_ops = {
     .close = tcp_close,
 };
 
-static struct endpoint_tcp *make(struct lull_loop *loop, struct lull_executor *executor,
+LULL_COLD static struct endpoint_tcp *make(struct lull_loop *loop, struct lull_executor *executor,
                                  const struct addr *peer)
 {
     struct endpoint_tcp *tcp =

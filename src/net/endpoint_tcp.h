@@ -11,6 +11,7 @@
 #ifndef NET_ENDPOINT_TCP_H
 #define NET_ENDPOINT_TCP_H
 
+#include "base/cold.h"
 #include "net/endpoint.h"
 
 /* RULINGS 5: the first probe after 45 s of silence, then every 15 s, dead after 3. */
@@ -28,7 +29,7 @@ struct socket_hook {
  * Starts to connect, without waiting. 0, or an errno (refused at once, no such path, no descriptor
  * left) and nothing was made; what the hook [nullable, borrow] refuses is told by finish_connect. In context, as everything here.
  */
-int endpoint_tcp_dial(struct lull_loop *loop, struct lull_executor *executor, const struct addr *to,
+LULL_COLD int endpoint_tcp_dial(struct lull_loop *loop, struct lull_executor *executor, const struct addr *to,
                       const struct socket_hook *hook, struct endpoint **out);
 
 /* An endpoint on a connected, non-blocking stream socket, [own] on success. 0 or ENOMEM. */

@@ -3,6 +3,7 @@
  * See endpoint_tls.h. OpenSSL's queue of errors is the thread's: it is emptied before each call and
  * after each failure.
  */
+#include "base/cold.h"
 #include "net/endpoint_tls_parts.h"
 
 #include <errno.h>
@@ -276,7 +277,7 @@ static void say_goodbye(struct endpoint_tls *tls)
     ERR_clear_error();
 }
 
-static void tls_close(struct endpoint *base)
+LULL_COLD static void tls_close(struct endpoint *base)
 {
     struct endpoint_tls *tls = tls_of(base);
     bool is_ours = tls->loop == NULL || !lull_loop_is_forked(tls->loop);
@@ -325,7 +326,7 @@ static void copy_host(char *into, size_t size, const char *authority)
     strbuf_add_bytes(&sb, authority, len);
 }
 
-static struct endpoint_tls *make(struct lull_loop *loop, struct endpoint *inner,
+LULL_COLD static struct endpoint_tls *make(struct lull_loop *loop, struct endpoint *inner,
                                  struct lull_credentials *credentials, bool is_server)
 {
     struct lull_executor *executor = inner->executor;
@@ -348,7 +349,7 @@ static struct endpoint_tls *make(struct lull_loop *loop, struct endpoint *inner,
 }
 
 /* 0 or ENOMEM. Refused by the credentials, the endpoint is made and says so. */
-static int start(struct endpoint_tls *tls, const char *authority)
+LULL_COLD static int start(struct endpoint_tls *tls, const char *authority)
 {
     struct lull_error error;
     const struct tls_start how = {

@@ -16,6 +16,7 @@
 #ifndef NET_ENDPOINT_TLS_H
 #define NET_ENDPOINT_TLS_H
 
+#include "base/cold.h"
 #include "lull/credentials.h"
 #include "net/endpoint.h"
 
@@ -24,7 +25,7 @@
  * both. The peer must prove `authority`'s host, or the credentials' server_name. `loop` [nullable]
  * tells of forks. 0 or an errno; a failing identity callback is told by finish_connect.
  */
-int endpoint_tls_client(struct lull_loop *loop, struct endpoint *inner,
+LULL_COLD int endpoint_tls_client(struct lull_loop *loop, struct endpoint *inner,
                         struct lull_credentials *credentials, const char *authority,
                         struct endpoint **out);
 

@@ -30,3 +30,10 @@ liblull_core_la_SOURCES += \
 else
 liblull_core_la_SOURCES += src/net/tls_none.c
 endif
+
+# Hardly ever runs.
+COLD += \
+	src/net/addr.lo src/net/dial.lo src/net/dial_fd.lo src/net/endpoint.lo src/net/endpoint_pipe.lo \
+	src/net/endpoint_tls_shake.lo src/net/host_port.lo src/net/resolver.lo src/net/resolver_ares.lo \
+	src/net/resolver_ares_text.lo src/net/sys.lo src/net/target.lo src/net/tls_ctx.lo src/net/tls_identity.lo \
+	src/net/tls_pem.lo src/net/tls_sessions.lo src/net/tls_text.lo

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/cold.h"
 #include "base/container.h"
 #include "base/invariant.h"
 #include "base/mem.h"
@@ -108,7 +109,7 @@ void server_call_end(struct lull_server_call *call, enum lull_server_end end, co
     lull_executor_post(call->server->executor, &call->work);
 }
 
-static void expired(struct lane_entry *entry, struct lull_instant now)
+LULL_COLD static void expired(struct lane_entry *entry, struct lull_instant now)
 {
     struct lull_server_call *call = container_of(entry, struct lull_server_call, deadline);
     (void)now;

@@ -5,6 +5,7 @@
  * Decides: what a blocking call is made of: an ordinary one whose callback fills the caller's result and tells the caller. Called by
  * applications. Must not know how one waits.
  */
+#include "base/cold.h"
 #include "lull/sync.h"
 
 #include <string.h>
@@ -50,7 +51,7 @@ static int end_without_loop(struct unary *unary, struct lull_call *call, struct 
 }
 
 /* Nobody drove at the deadline: the call's own end will come when somebody does, and touches nothing of ours. */
-static void end_late(struct unary *unary, const struct lull_call *call, const char *method)
+LULL_COLD static void end_late(struct unary *unary, const struct lull_call *call, const char *method)
 {
     static const int64_t unknown[LULL_PHASE_COUNT];
     static const struct lull_metadata none;
