@@ -21,7 +21,7 @@ static void free_call(struct lull_call *call)
     struct lull_channel *channel = call->channel;
     h2_stream_fini(&call->stream);
     lull_slice_unref(call->message);
-    call_arena_release(&channel->arenas, call->arena);
+    call_arena_release(channel->arenas, call->arena);
     if (call->outside.is_made_outside) {
         mem_release(channel->allocator, call);
     } else {
@@ -132,7 +132,7 @@ static enum lull_phase phase_of(enum subchannel_reach reach)
 /* It explains why there is no connection. */
 static void add_last_failure(const struct lull_call *call, struct failure_facts *facts)
 {
-    const struct subchannel_failure *last = &call->channel->subchannel.last_failure;
+    const struct subchannel_failure *last = subchannel_last_failure(&call->channel->subchannel);
     facts->last_attempt = last->reason;
     facts->broke_in = phase_of(last->reach);
     facts->broke_at = last->address;
@@ -171,7 +171,7 @@ static void collect_facts(const struct lull_call *call, const struct call_outcom
     };
     if (is_waiting) {
         facts->address = subchannel_address_text(sub);
-        facts->so_far = sub->so_far.reason;
+        facts->so_far = subchannel_so_far(sub)->reason;
         facts->queued_before =
             call->phase == LULL_PHASE_QUEUED ? channel_queue_before(channel, call) : 0;
         const struct connection *ready = subchannel_ready_connection(&channel->subchannel);
@@ -179,7 +179,7 @@ static void collect_facts(const struct lull_call *call, const struct call_outcom
         facts->is_at_limit = ready != NULL && !h2_transport_can_open(ready->transport);
         if (channel_is_resolving(channel)) {
             channel_resolve_facts(channel, facts);
-        } else if (sub->last_failure.reason[0] != '\0') {
+        } else if (subchannel_last_failure(sub)->reason[0] != '\0') {
             add_last_failure(call, facts);
         }
     }
@@ -247,7 +247,7 @@ void call_end_unconnected(struct lull_call *call)
     struct call_outcome outcome = {
         .code = LULL_CODE_UNAVAILABLE,
         .reason = channel_is_resolving(channel)              ? LULL_REASON_RESOLVE
-                  : channel->subchannel.last_failure.is_tls ? LULL_REASON_TLS
+                  : subchannel_last_failure(&channel->subchannel)->is_tls ? LULL_REASON_TLS
                                                              : LULL_REASON_CONNECT,
         .http2_error = -1,
     };

@@ -20,7 +20,6 @@ void call_arenas_init(struct call_arenas *arenas, const struct lull_allocator *a
     arenas->first = NULL;
     arenas->kept = 0;
     arenas->messages = NULL;
-    arenas->replay_bytes = 0;
 }
 
 static void free_arena(struct call_arenas *arenas, struct call_arena *arena)

@@ -2,7 +2,7 @@
 /*
  * The memory of a call that is worth keeping for the next one: its lists, its texts, the record of its failure.
  *
- * Decides: how many arenas a channel keeps, and from which size on one gives memory back. Called by call_start.c and call.c, one
+ * Decides: how many arenas an executor keeps, and from which size on one gives memory back. Called by call_start.c and call.c, one
  * for each call. Must not know what the bytes mean. A call object comes from a recycler and is raw memory each time; what
  * has grown lives here, so that a steady stream of calls allocates nothing. The nodes of the calls' messages come from here as
  * well, for a steady stream of messages. In context or on the driving thread.
@@ -50,7 +50,6 @@ struct call_arenas {
     struct call_arena *first;
     uint32_t kept;
     struct lull_recycler *messages; /* NULL before the first use */
-    size_t replay_bytes;            /* what all calls together keep to send again */
 };
 
 void call_arenas_init(struct call_arenas *arenas, const struct lull_allocator *allocator,

@@ -35,7 +35,7 @@ int call_receive_push(struct lull_call *call, struct lull_slice message)
     if (join(&call->receiving.messages, message)) {
         return LULL_OK;
     }
-    if (call_messages_push(&call->channel->arenas, &call->receiving.messages, message) == NULL) {
+    if (call_messages_push(call->channel->arenas, &call->receiving.messages, message) == NULL) {
         lull_slice_unref(message);
         return LULL_RC_NOMEM;
     }
@@ -45,7 +45,7 @@ int call_receive_push(struct lull_call *call, struct lull_slice message)
 int call_receive_push_run(struct lull_call *call, struct h2_run run)
 {
     struct call_message *node =
-        call_messages_push(&call->channel->arenas, &call->receiving.messages, run.message);
+        call_messages_push(call->channel->arenas, &call->receiving.messages, run.message);
     if (node == NULL) {
         lull_slice_unref(run.message);
         return LULL_RC_NOMEM;
@@ -62,7 +62,7 @@ void call_receive_on_headers(struct lull_call *call)
 void call_receive_discard(struct lull_call *call)
 {
     call->receiving.is_headers_due = false;
-    call_messages_clear(&call->channel->arenas, &call->receiving.messages);
+    call_messages_clear(call->channel->arenas, &call->receiving.messages);
 }
 
 static bool has_message(const struct lull_call *call)
@@ -106,7 +106,7 @@ static struct lull_slice take(struct lull_call *call, struct burst *burst)
     struct h2_run run = {message, first->more};
     if (!h2_run_next(&run)) {
         lull_slice_unref(burst->kept);
-        burst->kept = call_messages_take(&call->channel->arenas, messages, first);
+        burst->kept = call_messages_take(call->channel->arenas, messages, first);
     } else {
         /* One reference a run, not one a message. */
         if (burst->kept.slab != message.slab) {

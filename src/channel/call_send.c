@@ -26,19 +26,19 @@ static size_t cost(struct lull_slice message)
 static void count_kept(struct lull_call *call, struct lull_slice message)
 {
     call->sending.kept_bytes += cost(message);
-    call->channel->arenas.replay_bytes += cost(message);
+    call->channel->replay_bytes += cost(message);
 }
 
 static void uncount_kept(struct lull_call *call, struct lull_slice message)
 {
     call->sending.kept_bytes -= cost(message);
-    call->channel->arenas.replay_bytes -= cost(message);
+    call->channel->replay_bytes -= cost(message);
 }
 
 static void forget(struct lull_call *call, struct call_message *message)
 {
     struct lull_slice payload =
-        call_messages_take(&call->channel->arenas, &call->sending.messages, message);
+        call_messages_take(call->channel->arenas, &call->sending.messages, message);
     uncount_kept(call, payload);
     lull_slice_unref(payload);
 }
@@ -46,7 +46,7 @@ static void forget(struct lull_call *call, struct call_message *message)
 /* Puts a message at the end of those that are here; NULL: no memory. */
 static struct call_message *keep(struct lull_call *call, struct lull_slice message)
 {
-    struct call_message *kept = call_messages_push(&call->channel->arenas, &call->sending.messages,
+    struct call_message *kept = call_messages_push(call->channel->arenas, &call->sending.messages,
                                                    lull_slice_ref(message));
     if (kept == NULL) {
         lull_slice_unref(message);
@@ -130,7 +130,7 @@ static void judge_kept(struct lull_call *call)
 {
     if (call->stream.headers_sent &&
         (call->sending.kept_bytes > CALL_REPLAY_BYTES ||
-         call->channel->arenas.replay_bytes > CALL_REPLAY_CHANNEL_BYTES)) {
+         call->channel->replay_bytes > CALL_REPLAY_CHANNEL_BYTES)) {
         call_send_commit(call);
     }
 }

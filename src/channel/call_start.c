@@ -198,15 +198,15 @@ static struct lull_call *make(struct lull_channel *channel, const struct lull_ca
     if (call == NULL) {
         return NULL;
     }
-    struct call_arena *arena = call_arena_claim(&channel->arenas);
+    struct call_arena *arena = call_arena_claim(channel->arenas);
     if (arena == NULL) {
         lull_recycler_release(channel->recycler, call);
         return NULL;
     }
     size_t bytes_cap = arena->request.bytes_cap;
-    if (call_arena_set_method(&channel->arenas, arena, options->method) != LULL_OK ||
+    if (call_arena_set_method(channel->arenas, arena, options->method) != LULL_OK ||
         metadata_list_add_all(&arena->request, &options->metadata) != LULL_OK) {
-        call_arena_release(&channel->arenas, arena);
+        call_arena_release(channel->arenas, arena);
         lull_recycler_release(channel->recycler, call);
         return NULL;
     }

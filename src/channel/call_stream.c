@@ -168,7 +168,7 @@ static void on_trailers(struct h2_stream *stream, int http_status,
     const struct lull_metadatum *message = lull_metadata_find(&view, "grpc-message", 0);
     if (message != NULL) {
         /* Without memory the code still counts. */
-        (void)call_arena_set_message(&call->channel->arenas, call->arena, message->value,
+        (void)call_arena_set_message(call->channel->arenas, call->arena, message->value,
                                      message->value_len);
     }
     if (keep_metadata(call, &call->arena->trailers, &view) != LULL_OK) {

@@ -4,6 +4,8 @@
  */
 #include "channel/channel.h"
 
+#include <string.h>
+
 #include "base/invariant.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -34,11 +36,9 @@ void channel_free(struct lull_channel *channel)
     channel_timeouts_stop(channel);
     channel_resolve_fini(channel);
     subchannel_fini(&channel->subchannel);
-    call_arenas_fini(&channel->arenas);
-    lull_recycler_free(channel->recycler);
-    mem_release(channel->allocator, channel->target);
-    mem_release(channel->allocator, channel->authority);
-    mem_release(channel->allocator, channel->user_agent);
+    call_pool_leave(channel->executor, channel->pool);
+    mem_release(channel->allocator, channel->reason_there);
+    mem_release(channel->allocator, channel->texts);
     lull_credentials_unref(channel->options.credentials);
     mem_release(channel->allocator, channel);
 }
@@ -85,14 +85,37 @@ void channel_release(struct lull_channel *channel)
 
 /* ---- connectivity */
 
+/* Copies `why`, cut to what there is room for. */
+static void set_reason(struct lull_channel *channel, const char *why)
+{
+    const struct lull_allocator *allocator = channel->allocator;
+    size_t len = strlen(why);
+    char *there = NULL;
+    struct strbuf sb;
+    if (len >= CHANNEL_REASON_BYTES) {
+        len = CHANNEL_REASON_BYTES - 1;
+    }
+    if (len >= sizeof(channel->reason_here)) {
+        there = mem_alloc(allocator, len + 1);
+        channel->counters->allocations += there != NULL;
+    }
+    if (there != NULL) {
+        strbuf_init(&sb, there, len + 1);
+    } else {
+        strbuf_init(&sb, channel->reason_here, sizeof(channel->reason_here));
+    }
+    strbuf_add(&sb, why);
+    mem_release(allocator, channel->reason_there);
+    channel->reason_there = there;
+    channel->reason = there != NULL ? there : channel->reason_here;
+}
+
 void channel_set_state(struct lull_channel *channel, enum lull_state state, const char *why)
 {
-    struct strbuf sb;
     if (channel->state == state) {
         return;
     }
-    strbuf_init(&sb, channel->reason, sizeof(channel->reason));
-    strbuf_add(&sb, why);
+    set_reason(channel, why);
     TRACE(&channel->trace, LULL_EVENT_STATE, 0, "%s -> %s: %s",
           lull_state_name((int)channel->state), lull_state_name((int)state), why);
     channel->state = state;

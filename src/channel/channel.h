@@ -15,7 +15,7 @@
 #include <stdatomic.h>
 
 #include "base/list.h"
-#include "channel/call_arena.h"
+#include "channel/call_pool.h"
 #include "channel/channel_fd.h"
 #include "channel/subchannel.h"
 #include "channel/trace.h"
@@ -31,6 +31,9 @@ struct lull_call;
 
 #define CHANNEL_REASON_BYTES SUBCHANNEL_REASON_BYTES
 
+/* A reason as short as an address, or as idle mode's, has its place in the channel. */
+#define CHANNEL_REASON_HERE_BYTES 40
+
 struct lull_channel {
     struct lull_channel_options options; /* in force */
     struct lull_world world;             /* resolved */
@@ -42,30 +45,32 @@ struct lull_channel {
     struct dialer_hooked hooked; /* with on_socket: what world.dial then is */
     struct channel_fd fd;        /* of lull_channel_from_fd: what world.dial then is */
     struct dialer_tls tls;       /* with credentials: dials by world.dial */
-    char *target;
-    char *authority;
-    char *user_agent;
+    char *texts; /* the block of the next three */
+    const char *target;
+    const char *authority;
+    const char *user_agent;
 
     struct subchannel subchannel;
     struct channel_resolve *resolve; /* channel_resolve.c; NULL: the target is no name */
     _Atomic(enum lull_state) state; /* written in context */
+    bool is_wanted; /* the application asked for a connection, and has neither got it nor a failure */
+    bool is_trim_held;
+    bool is_tell_held;
     struct lull_instant state_at;      /* since when; the channel's birth at first */
-    char reason[CHANNEL_REASON_BYTES]; /* of the last transition */
-    bool
-        is_wanted; /* the application asked for a connection, and has neither got it nor a failure */
+    const char *reason; /* of the last transition */
+    char reason_here[CHANNEL_REASON_HERE_BYTES];
+    char *reason_there; /* one that is longer, as of failures; else NULL */
 
     /* channel_idle.c */
     struct lull_idle idle;             /* which counts the calls */
     struct lull_rescheduler idle_wake; /* the one timer of idle mode */
     struct lull_task trim;
-    bool is_trim_held;
 
     struct lull_keepalive_interval keepalive_interval; /* outlives connections and idle mode */
 
     /* channel_watch.c */
     struct list_node watches;
     struct lull_task tell_watches;
-    bool is_tell_held;
     uint64_t last_watch;
 
     struct refusal_watch refusal; /* call_timeouts.c's */
@@ -76,8 +81,10 @@ struct lull_channel {
     _Atomic(uint32_t) waiting_calls; /* created, without a stream and not over: what max_queued_calls limits; written in context */
     _Atomic(uint32_t) starting_calls; /* started outside the context, and not known in it yet; any thread */
     _Atomic(uint64_t) last_call_id;   /* any thread */
+    struct call_pool *pool;         /* the executor's; the next two are in it */
     struct lull_recycler *recycler; /* of calls */
-    struct call_arenas arenas;
+    struct call_arenas *arenas;
+    size_t replay_bytes; /* what all calls together keep to send again */
 
     struct lull_task pump;      /* streams for those that wait */
     struct lull_task next_turn; /* in the free phase: pump once more in the next turn */

@@ -87,8 +87,8 @@ static void dump_attempts(struct dump *dump)
         strbuf_add(line, "; next in ");
         strbuf_duration(line, next_ns);
     }
-    if (sub->last_failure.reason[0] != '\0') {
-        strbuf_printf(line, "; the last failure: %s", sub->last_failure.reason);
+    if (subchannel_last_failure(sub)->reason[0] != '\0') {
+        strbuf_printf(line, "; the last failure: %s", subchannel_last_failure(sub)->reason);
     }
     put(dump);
 }

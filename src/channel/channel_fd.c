@@ -39,9 +39,9 @@ static void outcome_of(const struct lull_channel *channel, const char *what_of_i
                   what_of_it, channel->reason);
     *outcome = (struct call_outcome){
         .code = LULL_CODE_UNAVAILABLE,
-        .reason = sub->last_failure.is_tls ? LULL_REASON_TLS : LULL_REASON_CONNECT,
+        .reason = subchannel_last_failure(sub)->is_tls ? LULL_REASON_TLS : LULL_REASON_CONNECT,
         .what = text,
-        .sys_errno = sub->last_failure.sys_errno,
+        .sys_errno = subchannel_last_failure(sub)->sys_errno,
         .http2_error = -1,
         /* What a call has got already is told, however long its reader takes. */
         .is_peers = true,

@@ -24,8 +24,7 @@ static void run_trim(struct lull_task *task, struct lull_executor *executor)
     struct lull_channel *channel = container_of(task, struct lull_channel, trim);
     channel->is_trim_held = false;
     if (lull_idle_is_idle(&channel->idle)) {
-        call_arenas_trim(&channel->arenas);
-        lull_recycler_trim(channel->recycler);
+        call_pool_trim(channel->pool);
         executor_trim(executor);
     }
     channel_release(channel);

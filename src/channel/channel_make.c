@@ -25,21 +25,6 @@
 
 #define OUR_USER_AGENT "grpc-c-lull/" LULL_VERSION
 
-static int copy_text(struct lull_channel *channel, char **out, const char *text, const char *more)
-{
-    size_t len = strlen(text);
-    size_t more_len = strlen(more);
-    char *copy = mem_alloc(channel->allocator, len + more_len + 1);
-    if (copy == NULL) {
-        return LULL_RC_NOMEM;
-    }
-    channel->counters->allocations++;
-    memcpy(copy, text, len);
-    memcpy(copy + len, more, more_len + 1);
-    *out = copy;
-    return LULL_OK;
-}
-
 /* The world's members, and the real thing where it has none. */
 static int resolve_world(const struct lull_channel_options *options, struct lull_loop *own,
                          struct lull_world *world, struct lull_error *error)
@@ -73,19 +58,67 @@ static int resolve_world(const struct lull_channel_options *options, struct lull
     return LULL_OK;
 }
 
+/* Puts a text and its NUL at *at, which moves behind it. */
+static const char *put_text(char **at, const char *text)
+{
+    const size_t bytes = strlen(text) + 1;
+    char *copy = memcpy(*at, text, bytes);
+    *at += bytes;
+    return copy;
+}
+
+/* In one block. */
 static int set_up_texts(struct lull_channel *channel, const char *target,
                         const struct target *parsed)
 {
     const char *authority =
         channel->options.authority != NULL ? channel->options.authority : parsed->authority;
-    const char *agent = channel->options.user_agent != NULL ? channel->options.user_agent : "";
-    int rc = copy_text(channel, &channel->target, target, "");
-    if (rc == LULL_OK) {
-        rc = copy_text(channel, &channel->authority, authority, "");
+    const char *agent = channel->options.user_agent;
+    const bool has_agent = agent != NULL && *agent != '\0';
+    const size_t agent_len = has_agent ? strlen(agent) : 0;
+    const size_t agent_bytes = has_agent ? agent_len + sizeof(" " OUR_USER_AGENT) : 0;
+    char *at = mem_alloc(channel->allocator, strlen(target) + 1 + strlen(authority) + 1 + agent_bytes);
+    if (at == NULL) {
+        return LULL_RC_NOMEM;
     }
+    channel->counters->allocations++;
+    channel->texts = at;
+    channel->target = put_text(&at, target);
+    channel->authority = put_text(&at, authority);
+    channel->user_agent = OUR_USER_AGENT;
+    if (has_agent) {
+        channel->user_agent = at;
+        memcpy(at, agent, agent_len);
+        memcpy(at + agent_len, " " OUR_USER_AGENT, sizeof(" " OUR_USER_AGENT));
+    }
+    return LULL_OK;
+}
+
+static int join_pool(struct lull_channel *channel)
+{
+    channel->pool = call_pool_join(channel->executor, sizeof(struct lull_call));
+    if (channel->pool == NULL) {
+        return LULL_RC_NOMEM;
+    }
+    channel->recycler = channel->pool->calls;
+    channel->arenas = &channel->pool->arenas;
+    return LULL_OK;
+}
+
+/* In context. */
+static int start_subchannel(struct lull_channel *channel, const struct target *target,
+                            const struct subchannel_options *options)
+{
+    int rc = subchannel_init(&channel->subchannel, channel_subchannel_ops(), options);
     if (rc == LULL_OK) {
-        rc = copy_text(channel, &channel->user_agent, agent,
-                       *agent != '\0' ? " " OUR_USER_AGENT : OUR_USER_AGENT);
+        rc = channel_resolve_init(channel, target);
+        if (rc == LULL_OK) {
+            rc = channel_idle_init(channel);
+        }
+        if (rc != LULL_OK) {
+            channel_resolve_stop(channel);
+            subchannel_close(&channel->subchannel);
+        }
     }
     return rc;
 }
@@ -100,6 +133,7 @@ static int set_up_subchannel(struct lull_channel *channel, const struct target *
         dialer_hooked_init(&channel->hooked, o->on_socket, o->on_socket_ctx);
         channel->world.dial = &channel->hooked.base;
     }
+    struct backoff_options waits;
     struct subchannel_options options = {
         .executor = channel->executor,
         .loop = channel->world.loop,
@@ -111,6 +145,7 @@ static int set_up_subchannel(struct lull_channel *channel, const struct target *
         .name = channel->target,
         .tcp_keepalive = o->tcp_keepalive,
         .is_once = channel->fd.is_given,
+        .backoff = &waits,
         .transport =
             {
                 .stream_window_bytes = o->stream_window_bytes,
@@ -126,41 +161,28 @@ static int set_up_subchannel(struct lull_channel *channel, const struct target *
     if (is_tls) {
         dialer_tls_init(&channel->tls, channel->world.dial, o->credentials, channel->authority);
     }
-    backoff_options_init(&options.backoff);
-    options.backoff.initial_ns = o->backoff_initial_ns;
-    options.backoff.max_ns = o->backoff_max_ns;
-    options.backoff.multiplier = o->backoff_multiplier;
-    options.backoff.jitter = o->backoff_jitter;
-    options.backoff.min_connect_ns = o->min_connect_timeout_ns;
+    backoff_options_init(&waits);
+    waits.initial_ns = o->backoff_initial_ns;
+    waits.max_ns = o->backoff_max_ns;
+    waits.multiplier = o->backoff_multiplier;
+    waits.jitter = o->backoff_jitter;
+    waits.min_connect_ns = o->min_connect_timeout_ns;
     /* Tests and demonstrations with short waits want a spacing to match. */
-    if (o->allow_short_timers && o->backoff_initial_ns < options.backoff.spacing_ns) {
-        options.backoff.spacing_ns = o->backoff_initial_ns;
+    if (o->allow_short_timers && o->backoff_initial_ns < waits.spacing_ns) {
+        waits.spacing_ns = o->backoff_initial_ns;
     }
     bool had_to_enter = executor_enter(channel->executor);
-    int rc = subchannel_init(&channel->subchannel, channel_subchannel_ops(), &options);
+    int rc = join_pool(channel);
     if (rc == LULL_OK) {
-        rc = channel_resolve_init(channel, target);
-        if (rc == LULL_OK) {
-            rc = channel_idle_init(channel);
-        }
-        if (rc != LULL_OK) {
-            channel_resolve_stop(channel);
-            subchannel_close(&channel->subchannel);
-        }
+        rc = start_subchannel(channel, target, &options);
+    }
+    if (rc != LULL_OK) {
+        /* Here, in context: the pool is everybody's. */
+        call_pool_leave(channel->executor, channel->pool);
+        channel->pool = NULL;
     }
     executor_leave(channel->executor, had_to_enter);
     return rc;
-}
-
-static int set_up_recycler(struct lull_channel *channel)
-{
-    struct lull_recycler_options options;
-    lull_recycler_options_init(&options, "call", sizeof(struct lull_call));
-    options.allocator = channel->allocator;
-    options.counters = channel->counters;
-    options.is_owner = executor_is_owner;
-    options.owner = channel->executor;
-    return lull_recycler_new(&options, &channel->recycler);
 }
 
 /* Zeroed, with what cannot fail set up; NULL: no memory. */
@@ -184,6 +206,7 @@ static struct lull_channel *make_channel(const struct lull_channel_options *opti
     (void)executor_keep(executor);
     channel_counts_init(channel);
     channel->state = LULL_STATE_IDLE;
+    channel->reason = "";
     channel->state_at = lull_executor_now(executor);
     lull_keepalive_interval_init(&channel->keepalive_interval, options->keepalive_time_ns,
                                  options->allow_short_timers);
@@ -191,7 +214,6 @@ static struct lull_channel *make_channel(const struct lull_channel_options *opti
     channel_queue_init(channel);
     channel_watch_init(channel);
     channel_outside_init(channel);
-    call_arenas_init(&channel->arenas, allocator, channel->counters);
     channel_timeouts_start(channel);
     if (channel->world.random == NULL) {
         /* System calls are loop's and net's, so the seed is what differs anyway: when this is, and where the channel lies.
@@ -233,9 +255,6 @@ static int set_up(struct lull_channel *channel, const struct origin *origin, con
     channel->fd.is_given = origin->target == NULL;
     dial_fd_name(origin->fd, fd_name);
     int rc = set_up_texts(channel, origin->target != NULL ? origin->target : fd_name, parsed);
-    if (rc == LULL_OK) {
-        rc = set_up_recycler(channel);
-    }
     return rc == LULL_OK ? set_up_subchannel(channel, parsed) : rc;
 }
 

@@ -220,7 +220,7 @@ static void forget_question(struct channel_resolve *r)
 int channel_resolve_init(struct lull_channel *channel, const struct target *target)
 {
     const struct lull_channel_options *options = &channel->options;
-    const struct backoff_options *curve = &channel->subchannel.options.backoff;
+    const struct backoff_options *curve = &channel->subchannel.backoff.options;
     size_t len = strlen(target->host) + 1;
     if (target->addr_count > 0) {
         return subchannel_set_addresses(&channel->subchannel, target->addrs, target->addr_count);

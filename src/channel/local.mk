@@ -1,6 +1,6 @@
 liblull_core_la_SOURCES += \
 	src/channel/call.c src/channel/call.h \
-	src/channel/call_arena.c src/channel/call_arena.h \
+	src/channel/call_arena.c src/channel/call_arena.h src/channel/call_pool.c src/channel/call_pool.h \
 	src/channel/call_cancel.c src/channel/call_cancel.h \
 	src/channel/call_messages.c src/channel/call_messages.h \
 	src/channel/call_outside.c src/channel/call_outside.h \
@@ -26,6 +26,7 @@ liblull_core_la_SOURCES += \
 	src/channel/response.c src/channel/response.h \
 	src/channel/subchannel.c src/channel/subchannel.h \
 	src/channel/subchannel_dial.c \
+	src/channel/subchannel_failure.c \
 	src/channel/subchannel_pings.c \
 	src/channel/trace.c src/channel/trace.h \
 	src/channel/version.c

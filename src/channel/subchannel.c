@@ -34,9 +34,13 @@ void subchannel_set_phase(struct subchannel *sub, enum subchannel_phase phase, c
 static void set_failure(struct subchannel *sub, int sys_errno, const char *reason)
 {
     struct strbuf sb;
-    sub->last_failure = (struct subchannel_failure){.sys_errno = sys_errno};
-    strbuf_init(&sb, sub->last_failure.reason, sizeof(sub->last_failure.reason));
-    strbuf_add(&sb, reason);
+    subchannel_forget_last(sub);
+    struct subchannel_failure *failure = subchannel_note(sub, &sub->last_failure);
+    if (failure != NULL) {
+        failure->sys_errno = sys_errno;
+        strbuf_init(&sb, failure->reason, sizeof(failure->reason));
+        strbuf_add(&sb, reason);
+    }
 }
 
 /*
@@ -65,8 +69,8 @@ static void on_settings(struct h2_transport *transport)
     backoff_on_settings(&sub->backoff);
     /* A connection that is up needs no timer: what is armed would only wake a sleeping machine. */
     lull_rescheduler_disarm(&sub->timer);
-    set_failure(sub, 0, "");
-    sub->so_far = (struct subchannel_failure){.reason = ""};
+    subchannel_forget_last(sub);
+    subchannel_forget_so_far(sub);
     sub->history.connections_made++;
     TRACE(sub->options.trace, LULL_EVENT_SETTINGS, 0, "%s", connection_peer_text(connection));
     subchannel_set_phase(sub, SUBCHANNEL_READY, connection_peer_text(connection));
@@ -195,9 +199,10 @@ int subchannel_init(struct subchannel *subchannel, const struct subchannel_ops *
     subchannel->ops = ops;
     subchannel->options = *options;
     subchannel->phase = SUBCHANNEL_IDLE;
-    eyeballs_init(&subchannel->eyeballs, 0);
+    eyeballs_init(&subchannel->eyeballs, NULL, 0);
     subchannel->next_at = lull_at(LULL_NEVER);
-    backoff_init(&subchannel->backoff, &options->backoff);
+    subchannel->options.backoff = NULL;
+    backoff_init(&subchannel->backoff, options->backoff);
     list_init(&subchannel->connections);
     subchannel_pings_init(subchannel);
     return lull_rescheduler_init(&subchannel->timer, options->executor, timer_expired);
@@ -205,8 +210,11 @@ int subchannel_init(struct subchannel *subchannel, const struct subchannel_ops *
 
 void subchannel_fini(struct subchannel *subchannel)
 {
+    subchannel_forget_last(subchannel);
+    subchannel_forget_so_far(subchannel);
     mem_release(subchannel->options.allocator, subchannel->addresses);
     subchannel->addresses = NULL;
+    eyeballs_init(&subchannel->eyeballs, NULL, 0);
     subchannel->address_count = 0;
 }
 
@@ -274,7 +282,7 @@ void subchannel_fall_idle(struct subchannel *subchannel, const char *why)
     lull_rescheduler_disarm(&subchannel->timer);
     subchannel->next_at = lull_at(LULL_NEVER);
     (void)backoff_reset(&subchannel->backoff, lull_executor_now(subchannel->options.executor));
-    set_failure(subchannel, 0, "");
+    subchannel_forget_last(subchannel);
     subchannel_drop_attempt(subchannel, NULL);
     LIST_FOR_EACH_SAFE(node, after, &subchannel->connections)
     {

@@ -74,7 +74,7 @@ struct subchannel_options {
     const char *name; /* what several addresses are called */
     bool tcp_keepalive;
     bool is_once; /* there is one pass and no other: one that failed is followed by nothing */
-    struct backoff_options backoff;
+    const struct backoff_options *backoff; /* read by subchannel_init only */
     struct h2_transport_options transport; /* keepalive.time_ns is the interval's affair */
 };
 
@@ -127,8 +127,8 @@ struct subchannel {
     uint32_t attempts;            /* passes started so far */
     struct connection *current;   /* while GREETING and READY */
     struct list_node connections; /* current, and those that drain or close */
-    struct subchannel_failure last_failure; /* of a whole pass, or of a connection */
-    struct subchannel_failure so_far;       /* of the addresses that failed in this pass */
+    struct subchannel_failure *last_failure; /* of a whole pass, or of a connection; NULL: nothing failed */
+    struct subchannel_failure *so_far;       /* of the addresses that failed in this pass; NULL: none has */
     struct subchannel_history history;
 };
 
@@ -189,6 +189,22 @@ int64_t subchannel_next_attempt_after(const struct subchannel *subchannel, struc
 bool subchannel_is_gone(const struct subchannel *subchannel);
 
 const char *subchannel_phase_name(enum subchannel_phase phase);
+
+/* ---- subchannel_failure.c */
+
+/* What is empty when nothing has failed. */
+const struct subchannel_failure *subchannel_last_failure(const struct subchannel *subchannel);
+const struct subchannel_failure *subchannel_so_far(const struct subchannel *subchannel);
+
+/* One of the two, to be written to, empty the first time; NULL when there is no memory, and its text says so from then on. */
+struct subchannel_failure *subchannel_note(struct subchannel *subchannel,
+                                           struct subchannel_failure **which);
+
+void subchannel_forget_last(struct subchannel *subchannel);
+void subchannel_forget_so_far(struct subchannel *subchannel);
+
+/* The pass is over: what failed in it is the last failure. */
+void subchannel_keep_so_far(struct subchannel *subchannel);
 
 /* ---- subchannel_dial.c */
 

@@ -33,15 +33,13 @@ struct fault {
     const char *reason; /* [borrow] */
 };
 
-static void forget_so_far(struct subchannel *sub)
-{
-    sub->so_far = (struct subchannel_failure){.reason = ""};
-}
-
 /* Adds "why", or "10.0.0.1:80: why" where there are several. */
 static void add_so_far(struct subchannel *sub, size_t index, const struct fault *fault)
 {
-    struct subchannel_failure *so_far = &sub->so_far;
+    struct subchannel_failure *so_far = subchannel_note(sub, &sub->so_far);
+    if (so_far == NULL) {
+        return;
+    }
     const char *address = sub->addresses[index].addr.text;
     const size_t len = strlen(so_far->reason);
     struct strbuf sb;
@@ -160,12 +158,11 @@ static void on_limit_reached(struct subchannel *sub, size_t index)
 
 static void fail_pass(struct subchannel *sub)
 {
-    sub->last_failure = sub->so_far;
-    forget_so_far(sub);
+    subchannel_keep_so_far(sub);
     const struct lull_instant next_at = backoff_on_failed(&sub->backoff, now_of(sub));
     sub->next_at = sub->options.is_once ? lull_at(LULL_NEVER) : next_at;
     lull_rescheduler_set(&sub->timer, sub->next_at);
-    subchannel_set_phase(sub, SUBCHANNEL_BACKOFF, sub->last_failure.reason);
+    subchannel_set_phase(sub, SUBCHANNEL_BACKOFF, subchannel_last_failure(sub)->reason);
     sub->ops->on_attempt_failed(sub);
 }
 
@@ -195,8 +192,8 @@ void subchannel_drop_attempt(struct subchannel *sub, const char *why)
         h2_transport_close(connection->transport, 0, why);
     }
     subchannel_drop_dials(sub);
-    forget_so_far(sub);
-    eyeballs_init(&sub->eyeballs, sub->address_count);
+    subchannel_forget_so_far(sub);
+    eyeballs_init(&sub->eyeballs, sub->eyeballs.tries, sub->address_count);
 }
 
 /* ---- a connect that succeeded */
@@ -356,8 +353,8 @@ void subchannel_start_pass(struct subchannel *sub, struct lull_instant now)
     double unit = lull_random_between(sub->options.random, 0.0, 1.0);
     struct lull_instant limit_at = backoff_on_attempt_started(&sub->backoff, now, unit);
     sub->attempts++;
-    forget_so_far(sub);
-    eyeballs_init(&sub->eyeballs, sub->address_count);
+    subchannel_forget_so_far(sub);
+    eyeballs_init(&sub->eyeballs, sub->eyeballs.tries, sub->address_count);
     start_address(sub, 0, now, limit_at);
     subchannel_advance(sub);
 }
@@ -411,7 +408,8 @@ static struct lull_instant take_over(struct subchannel *sub, struct subchannel_a
                                      size_t count, struct eyeballs *eyeballs)
 {
     struct lull_instant last_at = lull_at(INT64_MIN);
-    eyeballs_init(eyeballs, count);
+    /* The block ends with them. */
+    eyeballs_init(eyeballs, (struct eyeballs_try *)(void *)(to + count), count);
     eyeballs->next_start_at = sub->eyeballs.next_start_at;
     for (size_t i = 0; i < count; i++) {
         size_t old = find_address(sub, &to[i].addr);
@@ -467,7 +465,8 @@ int subchannel_set_addresses(struct subchannel *sub, const struct addr *addrs, s
         return LULL_OK;
     }
     struct subchannel_address *addresses =
-        mem_resize_array(sub->options.allocator, NULL, count, sizeof(*addresses));
+        mem_resize_array(sub->options.allocator, NULL, count,
+                         sizeof(*addresses) + sizeof(struct eyeballs_try));
     if (addresses == NULL) {
         return LULL_RC_NOMEM;
     }

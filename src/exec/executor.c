@@ -540,6 +540,16 @@ unsigned executor_channels(const struct lull_executor *executor)
     return executor->channels;
 }
 
+void *executor_pool_of_calls(const struct lull_executor *executor)
+{
+    return executor->pool_of_calls;
+}
+
+void executor_set_pool_of_calls(struct lull_executor *executor, void *pool)
+{
+    executor->pool_of_calls = pool;
+}
+
 uint64_t executor_turn_number(const struct lull_executor *executor)
 {
     return executor->turns_with_frees + (executor->is_quiet ? 1 : 0);

@@ -71,6 +71,10 @@ void executor_on_channel_made(struct lull_executor *executor);
 void executor_on_channel_freed(struct lull_executor *executor);
 unsigned executor_channels(const struct lull_executor *executor);
 
+/* What calls of all channels here leave for the next ones (channel/call_pool.h), whose affair it is; NULL: there is none. In context. */
+void *executor_pool_of_calls(const struct lull_executor *executor);
+void executor_set_pool_of_calls(struct lull_executor *executor, void *pool);
+
 /* Blocks of many small sizes, used again by everything on this executor: nghttp2's. Trimmed with the executor. */
 struct size_classes *executor_classes(struct lull_executor *executor);
 

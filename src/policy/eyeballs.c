@@ -4,12 +4,13 @@
  */
 #include "policy/eyeballs.h"
 
-void eyeballs_init(struct eyeballs *eyeballs, size_t count)
+void eyeballs_init(struct eyeballs *eyeballs, struct eyeballs_try *tries, size_t count)
 {
+    eyeballs->tries = tries;
     eyeballs->count = count < EYEBALLS_MAX ? count : EYEBALLS_MAX;
     eyeballs->winner = EYEBALLS_NONE;
     eyeballs->next_start_at = lull_at(INT64_MIN);
-    for (size_t i = 0; i < EYEBALLS_MAX; i++) {
+    for (size_t i = 0; i < eyeballs->count; i++) {
         eyeballs->tries[i].state = EYEBALLS_UNTRIED;
         eyeballs->tries[i].limit_at = lull_at(LULL_NEVER);
     }

@@ -40,14 +40,14 @@ struct eyeballs_try {
 };
 
 struct eyeballs {
-    struct eyeballs_try tries[EYEBALLS_MAX];
+    struct eyeballs_try *tries; /* [borrow] one an address */
     size_t count;
     size_t winner;                     /* connected, and not yet READY; else EYEBALLS_NONE */
     struct lull_instant next_start_at; /* the end of the last one's head start */
 };
 
-/* A new pass over `count` addresses; the first starts at once. */
-void eyeballs_init(struct eyeballs *eyeballs, size_t count);
+/* A new pass over `count` addresses, EYEBALLS_MAX at most; the first starts at once. `tries` [borrow] has room for as many. */
+void eyeballs_init(struct eyeballs *eyeballs, struct eyeballs_try *tries, size_t count);
 
 /* What is to be done now. Asked again after each fact, and at next_at. */
 struct eyeballs_step eyeballs_next(const struct eyeballs *eyeballs, struct lull_instant now);

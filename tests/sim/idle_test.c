@@ -183,7 +183,7 @@ START_TEST(idle_forgets_the_last_failure)
     ck_assert_uint_gt(life.host->dials, 5);
     sim_advance(&life.sim, 1);
     life_expect_asleep(&life);
-    ck_assert_str_eq(life.channel->subchannel.last_failure.reason, "");
+    ck_assert_str_eq(subchannel_last_failure(&life.channel->subchannel)->reason, "");
     unsigned dials = life.host->dials;
     life.host->refuse_errno = 0;
     life_at(&life, MS(70000));

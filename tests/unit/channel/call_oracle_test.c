@@ -343,7 +343,7 @@ static void finish_all(struct peer *peer)
         HOLDS(m->is_closed);
         lull_call_unref(m->call);
     }
-    HOLDS(rig.channel->arenas.replay_bytes == 0);
+    HOLDS(rig.channel->replay_bytes == 0);
 }
 
 static void run(uint64_t with_seed)

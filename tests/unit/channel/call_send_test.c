@@ -329,11 +329,11 @@ START_TEST(messages_are_kept_by_reference_until_the_response_begins)
     rig_settle(&rig);
     ck_assert_uint_eq(server.streams[0].messages, 1);
     ck_assert_uint_eq(given_back, 0);
-    ck_assert_uint_gt(rig.channel->arenas.replay_bytes, 0);
+    ck_assert_uint_gt(rig.channel->replay_bytes, 0);
     server_headers(peer, 1);
     rig_settle(&rig);
     ck_assert_uint_eq(given_back, 1);
-    ck_assert_uint_eq(rig.channel->arenas.replay_bytes, 0);
+    ck_assert_uint_eq(rig.channel->replay_bytes, 0);
     end();
 }
 END_TEST
@@ -420,9 +420,9 @@ START_TEST(all_calls_of_a_channel_keep_16_mib_together)
         rig_settle(&rig);
         ck_assert_int_eq(send_bytes(&many[i], 200 * 1024), LULL_OK);
         rig_settle(&rig);
-        ck_assert_uint_le(rig.channel->arenas.replay_bytes, CALL_REPLAY_CHANNEL_BYTES);
+        ck_assert_uint_le(rig.channel->replay_bytes, CALL_REPLAY_CHANNEL_BYTES);
     }
-    ck_assert_uint_gt(rig.channel->arenas.replay_bytes, CALL_REPLAY_CHANNEL_BYTES - 210 * 1024);
+    ck_assert_uint_gt(rig.channel->replay_bytes, CALL_REPLAY_CHANNEL_BYTES - 210 * 1024);
     peer_rst(peer, 3, 7);
     peer_rst(peer, 3 + 2 * 89, 7);
     rig_settle(&rig);

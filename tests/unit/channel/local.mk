@@ -17,6 +17,7 @@ check_PROGRAMS += \
 	tests/unit/channel/call_messages_test \
 	tests/unit/channel/call_oracle_test \
 	tests/unit/channel/call_outside_test \
+	tests/unit/channel/call_pool_test \
 	tests/unit/channel/call_read_timeout_cost_test \
 	tests/unit/channel/call_read_timeout_test \
 	tests/unit/channel/call_receive_test \
@@ -55,6 +56,7 @@ noinst_HEADERS += tests/unit/channel/sleeper.h
 
 tests_unit_channel_call_callbacks_test_SOURCES = tests/unit/channel/call_callbacks_test.c $(TOLD_RIG)
 tests_unit_channel_call_cancel_test_SOURCES = tests/unit/channel/call_cancel_test.c $(CHANNEL_RIG)
+tests_unit_channel_call_pool_test_SOURCES = tests/unit/channel/call_pool_test.c $(CHANNEL_RIG)
 tests_unit_channel_call_cost_test_SOURCES = tests/unit/channel/call_cost_test.c $(CHANNEL_RIG)
 tests_unit_channel_call_credit_test_SOURCES = tests/unit/channel/call_credit_test.c $(TOLD_RIG)
 tests_unit_channel_call_kinds_test_SOURCES = tests/unit/channel/call_kinds_test.c $(TOLD_RIG)

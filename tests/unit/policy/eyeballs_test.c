@@ -100,9 +100,10 @@ START_TEST(a_pass_is_a_table_of_facts_and_times)
 {
     const int64_t origin_ns = origins_ns[(size_t)_i % 3];
     const struct row *row = passes[_i / 3].rows;
+    struct eyeballs_try tries[EYEBALLS_MAX];
     struct eyeballs e;
 
-    eyeballs_init(&e, passes[_i / 3].count);
+    eyeballs_init(&e, tries, passes[_i / 3].count);
     for (size_t n = 0; row->fact != END; row++, n++) {
         struct lull_instant now = lull_at(origin_ns + row->at_ms * LULL_MS);
 
@@ -133,18 +134,20 @@ END_TEST
 
 START_TEST(no_address_is_a_pass_that_is_over)
 {
+    struct eyeballs_try tries[EYEBALLS_MAX];
     struct eyeballs e;
 
-    eyeballs_init(&e, 0);
+    eyeballs_init(&e, tries, 0);
     ck_assert_int_eq(eyeballs_next(&e, lull_at(0)).action, EYEBALLS_OVER);
 }
 END_TEST
 
 START_TEST(a_limit_that_never_comes_is_waited_for_without_a_timer)
 {
+    struct eyeballs_try tries[EYEBALLS_MAX];
     struct eyeballs e;
 
-    eyeballs_init(&e, 1);
+    eyeballs_init(&e, tries, 1);
     eyeballs_on_started(&e, 0, lull_at(0), lull_at(LULL_NEVER));
     ck_assert_int_eq(eyeballs_next(&e, lull_at(1)).next_at.ns, LULL_NEVER);
 }
@@ -156,6 +159,7 @@ START_TEST(every_address_starts_once_and_the_pass_ends)
     uint64_t state = 20261201;
 
     for (int round = 0; round < 2000; round++) {
+        struct eyeballs_try tries[EYEBALLS_MAX];
         struct eyeballs e;
         size_t count, starts = 0, failures = 0;
         struct lull_instant now = lull_at(0);
@@ -163,7 +167,7 @@ START_TEST(every_address_starts_once_and_the_pass_ends)
 
         state = state * 6364136223846793005u + 1442695040888963407u;
         count = (size_t)(state >> 60) + 1;
-        eyeballs_init(&e, count);
+        eyeballs_init(&e, tries, count);
         for (;;) {
             struct eyeballs_step step = eyeballs_next(&e, now);
             state = state * 6364136223846793005u + 1442695040888963407u;
