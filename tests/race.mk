@@ -30,6 +30,7 @@ RACE_NAMES = \
 	tests/integ/sync_end_test \
 	tests/integ/sync_fork_test \
 	tests/integ/sync_host_test \
+	tests/integ/sync_late_stream_test \
 	tests/integ/sync_late_test \
 	tests/integ/sync_stream_test \
 	tests/integ/sync_test \

@@ -5,8 +5,9 @@
  *
  * Threads: orders (ref, unref, close, state, enter_idle, reset_backoff) may be given on any thread and never wait: a thread that cannot
  * carry one out at once, since another one is in a turn or the loop is a host's and another one drives it, leaves it to the next turn.
- * "Open to visitors" below means: any thread, if the loop is lull's own; it then waits until no other thread is in a turn. On a
- * host's loop it means the driving thread.
+ * "Open to visitors" below means: any thread, if the loop is lull's own; it then waits until no other thread is in a turn. It waits
+ * as long as a callback in that turn takes, for nobody else knows the answer: deadlines do not apply. Who must not wait asks in a callback. On
+ * a host's loop it means the driving thread. A blocking call (sync.h) does have a limit.
  */
 #ifndef LULL_CHANNEL_H
 #define LULL_CHANNEL_H

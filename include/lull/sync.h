@@ -20,6 +20,8 @@
 #ifndef LULL_SYNC_H
 #define LULL_SYNC_H
 
+#include <stdbool.h>
+
 #include <lull/call.h>
 #include <lull/channel.h>
 #include <lull/metadata.h>
@@ -63,7 +65,7 @@ LULL_API void lull_sync_result_fini(struct lull_sync_result *result);
  * Makes a unary call and waits for its end. Its deadline bounds the wait; without one (LULL_NEVER) it waits as long as it takes. The
  * deadline is kept by whoever drives. If that is another thread and it does not (it is inside a callback that does not return, or it is a
  * host's and elsewhere), the caller is back 100 ms behind the deadline by itself: DEADLINE_EXCEEDED, and `failure->line` says that nobody
- * drove. Callbacks that this thread runs meanwhile, when it drives, take their own time.
+ * drove, whether that thread is in a callback, and where the call was. Callbacks that this thread runs meanwhile, when it drives, take their own time.
  * @param channel [borrow]
  * @param options [borrow]
  * @param request [borrow] the request message, unframed
@@ -82,7 +84,7 @@ LULL_API int lull_sync_unary(struct lull_channel *channel, const struct lull_cal
 #define LULL_SYNC_STREAM_HELD 8
 
 /**
- * A stream that blocks, on the caller's stack: lull_sync_stream_open → (send)* half_close, (recv)* → finish. It needs no _init, stays where
+ * A stream that blocks, in the caller's memory: lull_sync_stream_open → (send)* half_close, (recv)* → finish. It needs no _init, stays where
  * it is from open to finish, and all in it is private. Layout not stable before 1.0. Since 0.3.
  *
  * One thread may send and one receive at the same time; a third may cancel. One thread that does both is to know that the server may
@@ -91,16 +93,14 @@ LULL_API int lull_sync_unary(struct lull_channel *channel, const struct lull_cal
 struct lull_sync_stream {
     struct lull_channel *channel;
     struct lull_call *call;
-    struct lull_sync_result ended;
-    struct lull_slice messages[LULL_SYNC_STREAM_HELD];
-    uint32_t come, taken; /* atomic, counts of messages */
-    void *receiver;       /* atomic, who waits */
-    void *sender;         /* atomic, the same */
-    unsigned char is_paused; /* atomic */
+    struct lull_sync_stream_shared *shared; /* with whoever drives */
+    bool is_told_closed;                    /* the thread that receives */
 };
 
 /**
- * Starts a stream of any of the three kinds. The deadline of its options bounds every wait below.
+ * Starts a stream of any of the three kinds. The deadline of its options bounds every wait below, as it does that of lull_sync_unary: if
+ * another thread drives and does not, the stream ends by itself 100 ms behind the deadline. What had come is still received, sends and receives
+ * return LULL_RC_CLOSED, and lull_sync_stream_finish tells DEADLINE_EXCEEDED, though an answer should come behind that. One allocation a stream.
  * @param channel [ref] kept alive until lull_sync_stream_finish
  * @param options [borrow] copied
  * @param stream [borrow] raw memory; until lull_sync_stream_finish, which has to follow LULL_OK, it must not move

@@ -98,7 +98,7 @@ void call_set_phase(struct lull_call *call, enum lull_phase phase)
     struct lull_instant now = lull_executor_now(call->channel->executor);
     int64_t spent_ns = lull_instant_diff(now, call->phase_at);
     call->phase_ns[call->phase] = lull_duration_add(call->phase_ns[call->phase], spent_ns);
-    call->phase = phase;
+    __atomic_store_n(&call->phase, phase, __ATOMIC_RELAXED);
     call->phase_at = now;
 }
 

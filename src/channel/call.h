@@ -76,7 +76,7 @@ struct lull_call {
 
     struct call_timeouts timeouts;
     struct lull_instant created_at;
-    enum lull_phase phase;
+    enum lull_phase phase; /* atomic where call_phase_seen may look */
     struct lull_instant phase_at;
     int64_t phase_ns[LULL_PHASE_COUNT];
 
@@ -125,6 +125,12 @@ void call_end_unconnected(struct lull_call *call);
 
 /* Accounts for the time since the last phase began. */
 void call_set_phase(struct lull_call *call, enum lull_phase phase);
+
+/* The phase as whoever drives left it. Any thread that holds the call. */
+static inline enum lull_phase call_phase_seen(const struct lull_call *call)
+{
+    return __atomic_load_n(&call->phase, __ATOMIC_RELAXED);
+}
 
 /* Counts attempts from now on, with the one that is under way and the one whose failure stands. */
 void call_count_attempts(struct lull_call *call);

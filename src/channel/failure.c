@@ -153,7 +153,7 @@ static void add_silence(struct strbuf *sb, const struct failure_facts *facts)
 /* "127.0.0.1:2379: ", before what the peer did or what became of it, unless that names it already. */
 static void add_peer(struct strbuf *sb, const struct failure_facts *facts)
 {
-    bool is_ours = facts->reason == LULL_REASON_CANCELLED ||
+    bool is_ours = facts->is_unheard || facts->reason == LULL_REASON_CANCELLED ||
                    facts->reason == LULL_REASON_CHANNEL_CLOSED ||
                    facts->reason == LULL_REASON_INTERNAL;
     if (!is_ours && has_address(facts) && strstr(facts->what, facts->address) == NULL) {
@@ -174,6 +174,19 @@ static const char *while_text(enum lull_phase phase)
     }
 }
 
+/* The same, where the call may be further than was seen. */
+static const char *seen_text(enum lull_phase phase)
+{
+    switch (phase) {
+    case LULL_PHASE_START:
+        return "; that was ";
+    case LULL_PHASE_BACKOFF:
+        return "; there was ";
+    default:
+        return "; the call was ";
+    }
+}
+
 static void add_message(struct strbuf *sb, const struct failure_facts *facts)
 {
     if (facts->what != NULL) {
@@ -181,11 +194,11 @@ static void add_message(struct strbuf *sb, const struct failure_facts *facts)
         strbuf_add(sb, facts->what);
     }
     /* A failure of the connection is told by where the call was; of the others some say where as well. */
-    bool wants_where = facts->what == NULL || facts->reason == LULL_REASON_CANCELLED ||
+    bool wants_where = facts->what == NULL || facts->is_unheard || facts->reason == LULL_REASON_CANCELLED ||
                        facts->reason == LULL_REASON_CHANNEL_CLOSED;
     if (wants_where) {
         if (facts->what != NULL) {
-            strbuf_add(sb, while_text(facts->phase));
+            strbuf_add(sb, facts->is_unheard ? seen_text(facts->phase) : while_text(facts->phase));
         }
         add_where(sb, facts);
         add_attempts(sb, facts);

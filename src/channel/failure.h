@@ -25,6 +25,7 @@ struct failure_facts {
     enum lull_phase phase;    /* where the call was */
     enum lull_phase broke_in; /* LULL_REASON_CONNECT, _TLS: where the attempt broke */
     const char *broke_at;     /* [nullable] the same: at which address, of several */
+    bool is_unheard;          /* it is a caller that ends it, since nobody drove: the phase is what was seen last */
     const char *method;       /* [nullable] "/package.Service/Method" */
     const char *address;      /* [nullable] */
     const char *what;         /* [nullable] what happened, where the phase alone does not say it */

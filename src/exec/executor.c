@@ -303,6 +303,11 @@ bool executor_is_in_turn(const struct lull_executor *executor)
     return executor->is_turn;
 }
 
+bool executor_is_calling_back(const struct lull_executor *executor)
+{
+    return atomic_load_explicit(&executor->is_calling_back, memory_order_relaxed);
+}
+
 void executor_leave(struct lull_executor *executor, bool had_to_enter)
 {
     if (had_to_enter) {

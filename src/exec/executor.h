@@ -53,6 +53,9 @@ void executor_post_ready(struct lull_executor *executor, struct lull_task *task)
 void executor_post_flush(struct lull_executor *executor, struct lull_task *task); /* transports to flush, once each */
 void executor_post_dead(struct lull_executor *executor, struct lull_task *task);  /* frees, at the very end of the turn */
 
+/* Somebody is in a turn that is not quiet. Any thread; it may be over when this returns. */
+bool executor_is_calling_back(const struct lull_executor *executor);
+
 /* A user callback has just returned: `now` is stale, its next reader reads the clock again. */
 void executor_on_user_returned(struct lull_executor *executor);
 

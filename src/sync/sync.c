@@ -5,15 +5,11 @@
  * Decides: what a blocking call is made of: an ordinary one whose callback fills the caller's result and tells the caller. Called by
  * applications. Must not know how one waits.
  */
-#include "base/cold.h"
 #include "lull/sync.h"
-
-#include <string.h>
 
 #include "base/rc.h"
 #include "channel/call.h"
-#include "channel/failure.h"
-#include "exec/executor.h"
+#include "sync/sync_late.h"
 #include "sync/sync_result.h"
 #include "sync/sync_wait.h"
 
@@ -50,49 +46,19 @@ static int end_without_loop(struct unary *unary, struct lull_call *call, struct 
     return rc_fail(error, LULL_RC_SYSTEM, "the loop could not be opened or polled");
 }
 
-/* Nobody drove at the deadline: the call's own end will come when somebody does, and touches nothing of ours. */
-LULL_COLD static void end_late(struct unary *unary, const struct lull_call *call, const char *method)
+static int await(struct unary *unary, struct lull_call *call, struct lull_error *error)
 {
-    static const int64_t unknown[LULL_PHASE_COUNT];
-    static const struct lull_metadata none;
-    struct failure failure;
-    const struct call_timeouts *timeouts = &call->timeouts;
-    const struct failure_facts facts = {
-        .code = LULL_CODE_DEADLINE_EXCEEDED,
-        .reason = LULL_REASON_DEADLINE,
-        .method = method,
-        .what = "nobody drove the loop behind the deadline: its thread is in a callback, or elsewhere",
-        .http2_error = -1,
-        .elapsed_ns = lull_instant_diff(lull_executor_now(unary->wait.executor), timeouts->created_at),
-        .phase_ns = unknown,
-        .next_attempt_after_ns = LULL_NEVER,
-    };
-    failure_write(&failure, &facts);
-    const struct lull_status status = {.code = facts.code,
-                                       .message = failure.message,
-                                       .message_len = strlen(failure.message),
-                                       .failure = &failure.record};
-    sync_result_keep(unary->result, &status, &none, &none, lull_slice_static(NULL, 0));
-}
-
-/* Fixed when the call was made, so any thread may look. */
-static struct lull_instant patient_until(const struct lull_call *call)
-{
-    return lull_instant_add(call->timeouts.deadline.deadline_at, SYNC_WAIT_GRACE_NS);
-}
-
-static int await(struct unary *unary, struct lull_call *call, const char *method, struct lull_error *error)
-{
-    const enum sync_wait_end end = sync_wait_run(&unary->wait, patient_until(call));
+    const enum sync_wait_end end = sync_wait_run(&unary->wait, sync_late_at(call));
     if (end == SYNC_WAIT_NO_LOOP) {
         return end_without_loop(unary, call, error);
     }
     if (end == SYNC_WAIT_LATE && is_first(call)) {
+        /* The call's own end will come when somebody drives, and touches nothing of ours. */
         sync_wait_give_up(&unary->wait);
-        end_late(unary, call, method);
+        sync_late_keep(unary->result, call);
     } else if (end == SYNC_WAIT_LATE) {
         /* Its end is just being written down. */
-        (void)sync_wait_run(&unary->wait, lull_at(LULL_NEVER));
+        sync_wait_until_told(&unary->wait);
     }
     return LULL_OK;
 }
@@ -108,7 +74,7 @@ static int make(struct lull_channel *channel, const struct lull_call_options *op
         return rc;
     }
     sync_wait_go(&unary->wait);
-    rc = await(unary, call, options->method, error);
+    rc = await(unary, call, error);
     lull_call_unref(call);
     return rc;
 }

@@ -130,6 +130,16 @@ enum sync_wait_end sync_wait_run(struct sync_wait *wait, struct lull_instant unt
     return SYNC_WAIT_TOLD;
 }
 
+void sync_wait_until_told(struct sync_wait *wait)
+{
+    uint32_t bits;
+    while (((bits = told(wait)) & ROLE_DONE) == 0) {
+        (void)wait_cell_wait(&wait->waiter.cell, bits, LULL_NEVER);
+    }
+    wait->polls = wait->polls || (bits & ROLE_POLLS) != 0;
+    leave(wait);
+}
+
 bool sync_wait_is_told(const struct sync_wait *wait)
 {
     return (told(wait) & ROLE_DONE) != 0;

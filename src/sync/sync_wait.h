@@ -62,6 +62,9 @@ void sync_wait_flush(struct sync_wait *wait);
 /* Waits for sync_wait_tell, or, unless it polls itself, until `until` by the channel's clock. */
 enum sync_wait_end sync_wait_run(struct sync_wait *wait, struct lull_instant until);
 
+/* Somebody is about to tell, or has told: waits for that alone, and drives nothing. */
+void sync_wait_until_told(struct sync_wait *wait);
+
 /* It has happened; the waiter may be gone when this returns. In a turn. */
 void sync_wait_tell(struct sync_wait *wait);
 

@@ -8,7 +8,10 @@ tests_integ_sync_end_test_SOURCES = tests/integ/sync_end_test.c tests/integ/sync
 check_PROGRAMS += tests/integ/sync_stream_test
 tests_integ_sync_stream_test_SOURCES = tests/integ/sync_stream_test.c tests/integ/sync_support.h
 check_PROGRAMS += tests/integ/sync_late_test
-tests_integ_sync_late_test_SOURCES = tests/integ/sync_late_test.c tests/integ/sync_support.h \
+tests_integ_sync_late_test_SOURCES = tests/integ/sync_late_test.c tests/integ/sync_late_support.h tests/integ/sync_support.h \
+	tests/support/poll_host.c tests/support/poll_host.h tests/support/hostile_alarm.c tests/support/hostile_alarm.h
+check_PROGRAMS += tests/integ/sync_late_stream_test
+tests_integ_sync_late_stream_test_SOURCES = tests/integ/sync_late_stream_test.c tests/integ/sync_late_support.h tests/integ/sync_support.h \
 	tests/support/poll_host.c tests/support/poll_host.h tests/support/hostile_alarm.c tests/support/hostile_alarm.h
 check_PROGRAMS += tests/integ/sync_cost_test
 tests_integ_sync_cost_test_SOURCES = tests/integ/sync_cost_test.c tests/integ/sync_support.h

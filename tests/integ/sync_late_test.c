@@ -1,84 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Blocking calls while nobody drives (src/sync/sync_wait.c): a caller is back behind its deadline, whatever became of the thread that
- * polls. Against a server on another thread, over the loopback. Whoever does not come back holds the case until its timeout: what
- * keeps the driver from driving waits for the callers.
+ * polls. Against a server on another thread, over the loopback.
  */
-#include <poll.h>
-#include <pthread.h>
-#include <stdatomic.h>
-
-#include "tests/integ/sync_support.h"
-#include "tests/support/poll_host.h"
+#include "tests/integ/sync_late_support.h"
 
 #define CALLERS 8
-
-static struct sync_server served;
-static struct lull_loop *loop;
-static struct lull_channel *channel;
-static _Atomic(bool) is_driven, is_held, may_go;
-static _Atomic(unsigned) held_done, callers_back;
-
-static void set_up(void)
-{
-    sync_server_start(&served);
-    ck_assert_int_eq(lull_loop_new(NULL, &loop), LULL_OK);
-    channel = sync_channel(&served, loop);
-    atomic_store(&is_driven, false);
-    atomic_store(&is_held, false);
-    atomic_store(&may_go, false);
-    atomic_store(&held_done, 0);
-    atomic_store(&callers_back, 0);
-}
-
-static void tear_down(void)
-{
-    lull_channel_unref(channel);
-    lull_loop_free(loop);
-    sync_server_stop(&served);
-}
-
-/* Until something that another thread does has come about; the case's own timeout is the limit. */
-static void wait_for(const _Atomic(bool) *flag)
-{
-    while (!atomic_load(flag)) {
-        (void)poll(NULL, 0, 1);
-    }
-}
-
-/* A callback that does not return. */
-static void hold(struct lull_call *call, const struct lull_unary_result *result, void *ctx)
-{
-    (void)call;
-    (void)ctx;
-    ck_assert_int_eq(result->status.code, LULL_CODE_OK);
-    atomic_store(&is_held, true);
-    wait_for(&may_go);
-    atomic_fetch_add(&held_done, 1);
-}
-
-static void start_call(lull_unary_fn done)
-{
-    struct lull_call_options options;
-    lull_call_options_init(&options, METHOD_ECHO);
-    ck_assert_int_eq(lull_call_unary(channel, &options, lull_slice_static("x", 1), done, NULL, NULL, NULL), LULL_OK);
-}
-
-static void note(struct lull_call *call, const struct lull_unary_result *result, void *ctx)
-{
-    (void)call;
-    (void)ctx;
-    ck_assert_int_eq(result->status.code, LULL_CODE_OK);
-    atomic_store(&is_driven, true);
-}
-
-/* The loop's thread polls from now on, and no caller does. */
-static void start_driving(void)
-{
-    ck_assert_int_eq(lull_loop_start(loop), LULL_OK);
-    start_call(note);
-    wait_for(&is_driven);
-}
 
 /* ---- callers */
 
@@ -92,6 +19,7 @@ struct caller {
 };
 
 static struct caller callers[CALLERS];
+static _Atomic(unsigned) callers_back;
 
 static void *call_on(void *arg)
 {
@@ -127,21 +55,13 @@ static void join(struct caller *caller, enum lull_code code)
     ck_assert_msg(caller->code == code, "%s", caller->line);
 }
 
-static void join_late(unsigned count)
+static void join_late(unsigned count, const char *what, const char *where)
 {
     for (unsigned i = 0; i < count; i++) {
         join(&callers[i], LULL_CODE_DEADLINE_EXCEEDED);
-        ck_assert_msg(strstr(callers[i].line, "nobody drove the loop") != NULL, "%s", callers[i].line);
+        expect_late(callers[i].line, what, where);
         ck_assert_msg(strstr(callers[i].line, callers[i].method) != NULL, "%s", callers[i].line);
     }
-}
-
-/* The poller goes on as if nothing had been: the calls that were left have their ends, and new ones are made. */
-static void let_go(void)
-{
-    atomic_store(&may_go, true);
-    ck_assert_int_eq(sync_call(channel, METHOD_ECHO, 20 * LULL_SECOND), LULL_CODE_OK);
-    ck_assert_uint_eq(held_done, 1);
 }
 
 START_TEST(a_call_made_while_the_poller_is_in_a_callback_ends_at_its_deadline)
@@ -152,18 +72,11 @@ START_TEST(a_call_made_while_the_poller_is_in_a_callback_ends_at_its_deadline)
     for (unsigned i = 0; i < CALLERS; i++) {
         start(&callers[i], METHOD_ECHO, (int64_t)(10 + 10 * i) * LULL_MS);
     }
-    join_late(CALLERS);
+    join_late(CALLERS, IN_A_CALLBACK, "before anything was done");
     let_go();
     ck_assert_int_eq(lull_loop_join(loop), LULL_OK);
 }
 END_TEST
-
-static uint64_t calls_under_way(void)
-{
-    struct lull_channel_stats stats = {.size = sizeof(stats)};
-    lull_channel_stats(channel, &stats);
-    return stats.calls;
-}
 
 /* They sleep for the poller when it stops to drive. */
 START_TEST(a_call_that_waits_when_the_poller_enters_a_callback_ends_at_its_deadline)
@@ -172,13 +85,11 @@ START_TEST(a_call_that_waits_when_the_poller_enters_a_callback_ends_at_its_deadl
     for (unsigned i = 0; i < CALLERS; i++) {
         start(&callers[i], METHOD_SILENT, 4 * LULL_SECOND);
     }
-    while (calls_under_way() < CALLERS) {
-        ck_assert_uint_eq(callers_back, 0);
-        (void)poll(NULL, 0, 1);
-    }
+    wait_for_calls(CALLERS);
+    ck_assert_uint_eq(callers_back, 0);
     start_call(hold);
     wait_for(&is_held);
-    join_late(CALLERS);
+    join_late(CALLERS, IN_A_CALLBACK, "the call was waiting for the response of 127.0.0.1:");
     let_go();
     ck_assert_int_eq(lull_loop_join(loop), LULL_OK);
 }
@@ -192,7 +103,7 @@ START_TEST(the_same_when_the_poller_is_a_caller)
     wait_for(&is_held);
     start(&callers[0], METHOD_ECHO, 20 * LULL_MS);
     start(&callers[1], METHOD_SILENT, 30 * LULL_MS);
-    join_late(2);
+    join_late(2, IN_A_CALLBACK, "before anything was done");
     let_go();
     join(&callers[7], LULL_CODE_OK);
 }
@@ -208,7 +119,7 @@ START_TEST(a_channel_may_be_given_back_while_its_poller_is_in_a_callback)
     wait_for(&is_held);
     channel = other;
     start(&callers[0], METHOD_ECHO, 10 * LULL_MS);
-    join_late(1);
+    join_late(1, IN_A_CALLBACK, "before anything was done");
     lull_channel_unref(other);
     channel = kept;
     let_go();
@@ -227,15 +138,6 @@ static void *call_often(void *arg)
         ck_assert(caller->code == LULL_CODE_OK || caller->code == LULL_CODE_DEADLINE_EXCEEDED);
     }
     return NULL;
-}
-
-static void nap(struct lull_call *call, const struct lull_unary_result *result, void *ctx)
-{
-    (void)call;
-    (void)result;
-    (void)ctx;
-    /* About as long as a caller waits behind its deadline, so that both ends meet. */
-    (void)poll(NULL, 0, 100 + (int)(atomic_fetch_add(&held_done, 1) % 10));
 }
 
 START_TEST(the_late_end_and_the_callers_own_meet)
@@ -267,13 +169,8 @@ START_TEST(a_host_that_does_not_drive_keeps_nobody_for_ever)
     channel = sync_channel(&served, &host.loop);
     start(&callers[0], METHOD_ECHO, 10 * LULL_MS);
     start(&callers[1], METHOD_SILENT, 20 * LULL_MS);
-    join_late(2);
-    /* It drives again: their ends come, to nobody. */
-    for (struct lull_counters counters = {.calls_closed = 0}; counters.calls_closed < 2;) {
-        poll_host_round(&host, LULL_MS);
-        counters.size = sizeof(counters);
-        lull_executor_counters(lull_loop_executor(&host.loop), &counters);
-    }
+    join_late(2, ELSEWHERE, "before anything was done");
+    drive_two_to_their_ends(&host);
     lull_channel_unref(channel);
     poll_host_round(&host, LULL_MS);
     poll_host_fini(&host);
