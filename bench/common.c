@@ -38,7 +38,7 @@ void bench_arguments(struct bench_args *args, int argc, char **argv)
     int i;
 
     if (argc < 4) {
-        bench_fail("usage", "PROGRAM MODE PORT SECONDS [n=COUNT] [size=BYTES] [tls=CA] [deadline=0|1] [calls=COUNT]");
+        bench_fail("usage", "PROGRAM MODE PORT SECONDS [n=COUNT] [size=BYTES] [tls=CA] [deadline=0|1] [field=0|1] [calls=COUNT]");
     }
     memset(args, 0, sizeof(*args));
     args->mode = argv[1];
@@ -57,6 +57,8 @@ void bench_arguments(struct bench_args *args, int argc, char **argv)
             args->ca = argv[i] + 4;
         } else if (strncmp(argv[i], "deadline=", 9) == 0) {
             args->deadline = argv[i][9] != '0';
+        } else if (strncmp(argv[i], "field=", 6) == 0) {
+            args->field = argv[i][6] != '0';
         } else if (strncmp(argv[i], "calls=", 6) == 0) {
             args->calls = (uint64_t)atol(argv[i] + 6);
         } else {

@@ -18,6 +18,7 @@ struct bench_args {
     size_t size;      /* size=: bytes of a message */
     const char *ca;   /* tls=FILE: the roots of a TLS port; NULL: plaintext */
     bool deadline;    /* deadline=0: none on the calls */
+    bool field;       /* field=1: ngclient sends the field of a deadline, and has none */
     uint64_t calls;   /* calls=: so many operations, no warm-up; 0: by time */
     bool is_once;     /* BENCH_ONCE: the smallest count, nothing measured */
 };

@@ -280,14 +280,15 @@ void ng_start(struct ng *ng, struct ngcall *call, const char *path)
                             pair(":authority", "127.0.0.1"),
                             pair("te", "trailers"),
                             pair("content-type", "application/grpc"),
-                            pair("user-agent", "bench")};
+                            pair("user-agent", "bench"),
+                            pair("grpc-timeout", "10S")}; /* field=1 */
     nghttp2_data_provider provider = {{.ptr = call}, on_read};
 
     call->ng = ng;
     call->body_at = 0;
     call->head_len = 0;
     call->waits = false;
-    call->id = nghttp2_submit_request(ng->session, NULL, headers, 7, &provider, call);
+    call->id = nghttp2_submit_request(ng->session, NULL, headers, ng->args.field ? 8 : 7, &provider, call);
     if (call->id < 0) {
         bench_fail("nghttp2", nghttp2_strerror(call->id));
     }

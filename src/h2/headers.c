@@ -79,11 +79,11 @@ static void put_once(nghttp2_nv *field, const char *name, const char *value)
 static bool encode_timeout(struct headers_state *headers, int64_t timeout_ns)
 {
     char before[DEADLINE_TEXT_BYTES];
-    if (headers->timeout_ns == timeout_ns && headers->timeout[0] != '\0') {
+    if (headers->timeout_ns == timeout_ns && headers->timeout_len != 0) {
         return true;
     }
     memcpy(before, headers->timeout, sizeof(before));
-    (void)deadline_encode(timeout_ns, headers->timeout);
+    headers->timeout_len = deadline_encode(timeout_ns, headers->timeout);
     headers->timeout_ns = timeout_ns;
     return strcmp(before, headers->timeout) == 0;
 }
@@ -105,8 +105,10 @@ static size_t put_own(struct h2_transport *t, const struct h2_request *request, 
     headers->has_timeout = request->timeout_ns != LULL_NEVER;
     if (headers->has_timeout) {
         const bool is_same = encode_timeout(headers, request->timeout_ns);
-        put_once(&fields[n], "grpc-timeout", headers->timeout);
-        fields[n++].flags |= is_same ? NGHTTP2_NV_FLAG_NONE : NGHTTP2_NV_FLAG_NO_INDEX;
+        put(&fields[n++], "grpc-timeout", strlen("grpc-timeout"), headers->timeout,
+            headers->timeout_len,
+            NGHTTP2_NV_FLAG_NO_COPY_NAME |
+                (is_same ? NGHTTP2_NV_FLAG_NONE : NGHTTP2_NV_FLAG_NO_INDEX));
     }
     put_lasting(&fields[n++], "content-type", "application/grpc");
     if (t->options.user_agent != NULL) {

@@ -40,6 +40,7 @@ struct headers_state {
     } watched[HEADERS_WATCHED]; /* hashes of what was sent last */
     int64_t timeout_ns; /* what the text below says */
     char timeout[DEADLINE_TEXT_BYTES]; /* the last one sent */
+    size_t timeout_len;
     bool has_timeout; /* the last request had one */
     char number[12];  /* the last grpc-status */
     /* coming in */
