@@ -34,7 +34,7 @@ void framing_prefix(uint8_t prefix[FRAMING_PREFIX_BYTES], uint32_t len)
     prefix[4] = (uint8_t)len;
 }
 
-static uint32_t prefix_length(const uint8_t prefix[FRAMING_PREFIX_BYTES])
+uint32_t framing_length(const uint8_t prefix[FRAMING_PREFIX_BYTES])
 {
     return (uint32_t)prefix[1] << 24 | (uint32_t)prefix[2] << 16 | (uint32_t)prefix[3] << 8 |
            prefix[4];
@@ -96,7 +96,7 @@ bool h2_run_next(struct h2_run *run)
     }
     const uint8_t *prefix = run->message.data + run->message.len;
     run->message.data = prefix + FRAMING_PREFIX_BYTES;
-    run->message.len = prefix_length(prefix);
+    run->message.len = framing_length(prefix);
     run->more -= FRAMING_PREFIX_BYTES + run->message.len;
     return true;
 }
@@ -139,7 +139,7 @@ static struct lull_slab *place(struct h2_stream *stream, size_t len)
 static void begin(struct h2_stream *stream)
 {
     const uint8_t flag = stream->in_prefix[0];
-    const uint32_t len = prefix_length(stream->in_prefix);
+    const uint32_t len = framing_length(stream->in_prefix);
     if (flag > 1) {
         stream_fail(stream, H2_END_PROTOCOL, NGHTTP2_PROTOCOL_ERROR,
                     "message flag byte is %u, neither 0 nor 1", (unsigned)flag);
@@ -227,7 +227,7 @@ static size_t measure_run(const struct h2_stream *stream, const uint8_t *bytes, 
     size_t at = 0;
     *count = 0;
     while (most - at >= FRAMING_PREFIX_BYTES) {
-        const uint32_t len = prefix_length(bytes + at);
+        const uint32_t len = framing_length(bytes + at);
         if (bytes[at] != 0 || len > longest || len > most - at - FRAMING_PREFIX_BYTES) {
             break;
         }
@@ -264,7 +264,7 @@ static size_t take_run(struct h2_stream *stream, const uint8_t *bytes, size_t le
     }
     memcpy(slab_bytes(slab), bytes, taken);
     run.message.data = slab_bytes(slab) + FRAMING_PREFIX_BYTES;
-    run.message.len = prefix_length(bytes);
+    run.message.len = framing_length(bytes);
     run.message.slab = slab;
     run.more = taken - FRAMING_PREFIX_BYTES - run.message.len;
     flow_on_messages(stream, taken);

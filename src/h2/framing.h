@@ -28,6 +28,9 @@ void framing_fini(struct framing_state *framing);
 
 void framing_prefix(uint8_t prefix[FRAMING_PREFIX_BYTES], uint32_t len);
 
+/* What a prefix says. */
+uint32_t framing_length(const uint8_t prefix[FRAMING_PREFIX_BYTES]);
+
 /* Bytes of DATA, cut anywhere. Tells on_message for each whole message, or on_run for several; a fault ends the stream. */
 void framing_on_data(struct h2_stream *stream, const uint8_t *bytes, size_t len);
 

@@ -16,12 +16,16 @@
 #define NODES_KEEP 1024
 
 /*
- * Small messages behind another one are copied into a pack, so that a frame takes many at once. A pack is longer than
- * OUTBOX_LONG_BYTES: it goes to the socket from where it is.
+ * Small messages behind another one are copied into a pack, so that a frame takes many at once. A long pack is longer than
+ * OUTBOX_LONG_BYTES: it goes to the socket from where it is. Packs are begun as far as what is queued fills a part of them: one that a
+ * larger message follows stays as empty as it is, and a peer that does not read leaves it there.
  */
-#define SMALL_BYTES ((size_t)512)
-#define PACK_BYTES  ((size_t)8192)
-#define PACKS_KEEP  16
+#define SMALL_BYTES      ((size_t)512)
+#define PACK_BYTES       ((size_t)1024) /* takes any small message */
+#define LONG_PACK_BYTES  ((size_t)8192)
+#define PACKS_KEEP       64
+#define LONG_PACKS_KEEP  16
+#define QUEUED_MAX_TIMES ((size_t)4) /* memory of packs by bytes queued */
 
 void outbox_init(struct outbox *outbox)
 {
@@ -32,14 +36,17 @@ void outbox_init(struct outbox *outbox)
     outbox->waits = false;
     outbox->was_full = false;
     outbox->bytes = 0;
+    outbox->pack_bytes = 0;
 }
 
 void outbox_state_fini(struct outbox_state *state)
 {
     lull_recycler_free(state->nodes);
     lull_recycler_free(state->packs);
+    lull_recycler_free(state->long_packs);
     state->nodes = NULL;
     state->packs = NULL;
+    state->long_packs = NULL;
 }
 
 /* ---- nodes */
@@ -68,6 +75,9 @@ static struct outbox_message *claim(struct h2_transport *t, struct outbox *outbo
 static void release(struct h2_transport *t, struct outbox *outbox, struct outbox_message *message)
 {
     list_remove(&message->link);
+    if (message->prefix_len == 0) {
+        outbox->pack_bytes -= slab_capacity(message->payload.slab);
+    }
     lull_slice_unref(message->payload);
     if (message == &outbox->first) {
         outbox->has_first = false;
@@ -103,13 +113,26 @@ static bool join_pack(const struct outbox *outbox, struct lull_slice message)
     return true;
 }
 
-/* An empty pack, or without memory for one a node of the message's own. */
-static bool begin_pack(struct h2_transport *t, struct outbox_message *node)
+static struct lull_slab *claim_pack(struct h2_transport *t, const struct outbox *outbox)
 {
-    struct lull_slab *slab = slabs_claim(t, &t->outbox.packs, "h2 outgoing messages", PACK_BYTES, PACKS_KEEP);
+    const size_t most = QUEUED_MAX_TIMES * outbox->bytes;
+    if (outbox->pack_bytes + LONG_PACK_BYTES <= most) {
+        return slabs_claim(t, &t->outbox.long_packs, "h2 outgoing messages", LONG_PACK_BYTES,
+                           LONG_PACKS_KEEP);
+    }
+    return outbox->pack_bytes > most ? NULL
+                                     : slabs_claim(t, &t->outbox.packs, "h2 few outgoing messages",
+                                                   PACK_BYTES, PACKS_KEEP);
+}
+
+/* An empty pack. False: a node of the message's own; packs take enough, or there is no memory for one. */
+static bool begin_pack(struct h2_transport *t, struct outbox *outbox, struct outbox_message *node)
+{
+    struct lull_slab *slab = claim_pack(t, outbox);
     if (slab == NULL) {
         return false;
     }
+    outbox->pack_bytes += slab_capacity(slab);
     node->payload.data = slab_bytes(slab);
     node->payload.len = 0;
     node->payload.slab = slab;
@@ -124,7 +147,7 @@ static int push_node(struct h2_transport *t, struct outbox *outbox, struct lull_
     if (node == NULL) {
         return LULL_RC_NOMEM;
     }
-    const bool is_pack = is_behind_another && begin_pack(t, node);
+    const bool is_pack = is_behind_another && begin_pack(t, outbox, node);
     node->done = 0;
     list_init(&node->link);
     list_push_back(&outbox->messages, &node->link);
@@ -163,7 +186,16 @@ void outbox_clear(struct h2_transport *t, struct outbox *outbox)
 bool outbox_has_begun(const struct outbox *outbox)
 {
     struct list_node *node = list_first(&outbox->messages);
-    return node != NULL && LIST_ENTRY(node, struct outbox_message, link)->done > 0;
+    const struct outbox_message *message;
+    size_t at = 0;
+    if (node == NULL) {
+        return false;
+    }
+    message = LIST_ENTRY(node, struct outbox_message, link);
+    while (message->prefix_len == 0 && at < message->done) {
+        at += FRAMING_PREFIX_BYTES + framing_length(message->payload.data + at);
+    }
+    return message->done != at;
 }
 
 static size_t min(size_t a, size_t b)

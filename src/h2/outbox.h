@@ -40,12 +40,14 @@ struct outbox {
     bool waits;     /* nghttp2 was told that there is nothing yet, and asks no more */
     bool was_full;  /* on_writable is owed when there is room */
     size_t bytes;   /* that no frame has */
+    size_t pack_bytes; /* of memory in packs */
 };
 
 /* A transport's stores. */
 struct outbox_state {
     struct lull_recycler *nodes; /* NULL before the first use */
     struct lull_recycler *packs; /* the slabs of packs; NULL before the first */
+    struct lull_recycler *long_packs;
 };
 
 /* A piece of the queue that is one piece of memory. */
@@ -68,7 +70,7 @@ void outbox_wake(struct h2_stream *stream);
 /* Lets go of everything. */
 void outbox_clear(struct h2_transport *t, struct outbox *outbox);
 
-/* Frames have some bytes of the first message, and not all: nothing can stand before the rest of it. */
+/* Frames have some bytes of a message, and not all: nothing can stand before the rest of it. */
 bool outbox_has_begun(const struct outbox *outbox);
 
 /* How many of the next `most` bytes there are, and whether a run of OUTBOX_LONG_BYTES of payload is among them. */

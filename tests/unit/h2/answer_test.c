@@ -192,6 +192,34 @@ START_TEST(cut_short_goes_ahead_of_what_is_queued)
 }
 END_TEST
 
+/* Small messages that share memory are whole one by one: the window takes 65 525 bytes of the first, then one of 10 or 11 of each. */
+START_TEST(cut_short_goes_ahead_of_small_messages_that_wait_behind_small_ones_that_went)
+{
+    static uint8_t bytes[65520];
+    const bool is_cut = _i == 1;
+    struct heard *h;
+    serve_begin();
+    serve_greet();
+    h = ask(1);
+    ck_assert_int_eq(h2_stream_respond(&h->stream, NULL), LULL_OK);
+    ck_assert_int_eq(h2_stream_send(&h->stream, lull_slice_static(bytes, 65520), false), LULL_OK);
+    for (unsigned i = 0; i < 3; i++) {
+        ck_assert_int_eq(
+            h2_stream_send(&h->stream, lull_slice_static("123456", is_cut ? 6 : 5), false),
+            LULL_OK);
+    }
+    run();
+    ck_assert_uint_eq(h2_stream_queued_bytes(&h->stream), is_cut ? 23 : 20);
+    ck_assert_int_eq(h2_stream_cut_short(&h->stream, 4, "late"), is_cut ? LULL_RC_STATE : LULL_OK);
+    if (is_cut) {
+        h2_stream_reset(&h->stream, 8);
+    }
+    run();
+    ck_assert_int_eq(h->end.kind, is_cut ? H2_END_LOCAL : H2_END_FINISHED);
+    serve_end();
+}
+END_TEST
+
 START_TEST(half_a_message_cannot_be_cut_short)
 {
     static uint8_t bytes[65531];
@@ -492,6 +520,8 @@ static Suite *suite(void)
     tcase_add_test(tc, trailers_need_no_window);
     tcase_add_test(tc, trailers_wait_for_what_is_queued);
     tcase_add_loop_test(tc, cut_short_goes_ahead_of_what_is_queued, 0, 2);
+    tcase_add_loop_test(
+        tc, cut_short_goes_ahead_of_small_messages_that_wait_behind_small_ones_that_went, 0, 2);
     tcase_add_test(tc, half_a_message_cannot_be_cut_short);
     tcase_add_test(tc, verbs_out_of_order_say_state);
     tcase_add_loop_test(tc, early_answer_stops_the_client_without_blame, 0, 2);

@@ -399,6 +399,57 @@ END_TEST
 
 /* ---- memory */
 
+static size_t given_bytes;
+
+/* Nothing is taken back while one asks. */
+static void *giving(void *ctx, size_t size)
+{
+    given_bytes += size;
+    return counting_alloc(ctx, size);
+}
+
+static void *giving_more(void *ctx, void *memory, size_t size)
+{
+    given_bytes += size;
+    return counting_resize(ctx, memory, size);
+}
+
+/*
+ * A peer that does not read leaves the queue as long as it may get: its memory is of that order, whatever lengths follow one another.
+ * (Larger messages are not copied: theirs is the sender's.)
+ */
+START_TEST(what_waits_takes_memory_of_the_order_of_its_bytes)
+{
+    static const size_t mixed[][4] = {
+        {513, 0, 513, 0}, {512, 513, 512, 513}, {1, 1, 1, 1}, {60, 60, 60, 2000}, {300, 1, 600, 0}};
+    struct h2_transport_options options = world_options();
+    static uint8_t bytes[100000];
+    struct counting_allocator memory;
+    struct heard *h;
+    counting_init(&memory);
+    memory.base.alloc = giving;
+    memory.base.resize = giving_more;
+    world_begin_as(&options, (struct pipe_options){.capacity_bytes = 1000}, &memory.base);
+    (void)world_ready(0);
+    h = open_stream(0);
+    ck_assert_int_eq(h2_stream_send(&h->stream, lull_slice_static(bytes, 100000), false), LULL_OK);
+    run();
+    const size_t queued = h2_stream_queued_bytes(&h->stream);
+    given_bytes = 0;
+    for (unsigned i = 0; h2_stream_queued_bytes(&h->stream) < queued + 65536; i++) {
+        ck_assert_int_eq(
+            h2_stream_send(&h->stream, lull_slice_static(bytes, mixed[_i][i % 4]), false),
+            LULL_OK);
+    }
+    /* A node is twice as long as the shortest messages; packs are what the queue is four times over. */
+    ck_assert_uint_le(given_bytes, 65536 * 6 + queued * 4);
+    h2_stream_reset(&h->stream, 8);
+    run();
+    world_end();
+    ck_assert_int_eq(memory.live, 0);
+}
+END_TEST
+
 /* A life whose i-th allocation from the first send on fails, if it comes so far. */
 static long live(struct counting_allocator *memory, long fail_at)
 {
@@ -467,6 +518,7 @@ static Suite *suite(void)
     tcase_add_test(tc, stream_without_window_does_not_hold_up_another);
     tcase_add_loop_test(tc, end_with_messages_queued_is_told_once_and_lets_go, 0, 2 * WAYS);
     tcase_add_test(tc, reset_from_on_writable_is_legal);
+    tcase_add_loop_test(tc, what_waits_takes_memory_of_the_order_of_its_bytes, 0, 5);
     tcase_add_test(tc, each_allocation_may_fail);
     suite_add_tcase(s, tc);
     return s;
