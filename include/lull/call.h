@@ -82,7 +82,7 @@ typedef void (*lull_unary_fn)(struct lull_call *call, const struct lull_unary_re
  * @param out [nullable] receives a reference of the caller's own; NULL: the library's is enough
  * @param error [nullable] receives what was wrong with the arguments
  * @return LULL_OK: done will come, exactly once, when on_closed would
- *   (lull_call_start). Else it will not: LULL_RC_INVALID (method, metadata, options), LULL_RC_CLOSED,
+ *   (lull_call_start). Else it will not: LULL_RC_INVALID (method, metadata, options, request), LULL_RC_CLOSED,
  *   LULL_RC_NOMEM, LULL_RC_LIMIT (message too large, metadata beyond the 64 KiB of a header block, queue full). Any thread,
  *   callbacks included. Since 0.1.
  */
@@ -156,7 +156,8 @@ LULL_API int lull_call_start(struct lull_channel *channel, const struct lull_cal
  * @param message [ref] unframed; bytes without a slab must stay as they are until on_closed
  * @return LULL_OK: it is queued. Else it was not taken: LULL_RC_AGAIN (LULL_CALL_QUEUE_BYTES are queued; on_writable follows),
  *   LULL_RC_STATE (after lull_call_half_close, and on a unary call), LULL_RC_CLOSED (the call is over, or the server has ended it and
- *   on_closed is on its way), LULL_RC_LIMIT (above max_send_message_bytes), LULL_RC_NOMEM. Any thread, callbacks included. Since 0.2.
+ *   on_closed is on its way), LULL_RC_LIMIT (above max_send_message_bytes), LULL_RC_INVALID (no data and a len), LULL_RC_NOMEM. Any thread, callbacks
+ *   included. Since 0.2.
  */
 LULL_API int lull_call_send(struct lull_call *call, struct lull_slice message);
 

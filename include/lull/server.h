@@ -262,8 +262,8 @@ LULL_API int lull_server_call_respond_headers(struct lull_server_call *call,
  * @param message [ref] unframed; bytes without a slab must stay as they are until on_closed
  * @return LULL_OK: it is queued. Else it was not taken: LULL_RC_AGAIN (LULL_SERVER_QUEUE_BYTES are
  * queued; on_writable follows), LULL_RC_STATE (after the finish), LULL_RC_CLOSED (the call is over,
- * or on_closed is on its way), LULL_RC_LIMIT (above max_send_message_bytes), LULL_RC_NOMEM. Driving
- * thread, callbacks included. Since 0.2.
+ * or on_closed is on its way), LULL_RC_LIMIT (above max_send_message_bytes), LULL_RC_INVALID (no data
+ * and a len), LULL_RC_NOMEM. Driving thread, callbacks included. Since 0.2.
  */
 LULL_API int lull_server_call_send(struct lull_server_call *call, struct lull_slice message);
 

@@ -116,8 +116,8 @@ LULL_API int lull_sync_stream_open(struct lull_channel *channel, const struct lu
  * @param message [ref] unframed
  * @return LULL_OK: it is queued, and on the wire as far as the socket and the server's windows take it. Else it was not taken:
  *   LULL_RC_CLOSED (the call is over: lull_sync_stream_finish tells how), LULL_RC_STATE (after lull_sync_stream_half_close; another
- *   thread sends), LULL_RC_LIMIT (above max_send_message_bytes), LULL_RC_NOMEM, LULL_RC_IN_TURN, LULL_RC_UNSUPPORTED, LULL_RC_SYSTEM
- *   (the loop could not be opened or polled). One thread at a time. Since 0.3.
+ *   thread sends), LULL_RC_LIMIT (above max_send_message_bytes), LULL_RC_INVALID (no data and a len), LULL_RC_NOMEM, LULL_RC_IN_TURN,
+ *   LULL_RC_UNSUPPORTED, LULL_RC_SYSTEM (the loop could not be opened or polled). One thread at a time. Since 0.3.
  */
 LULL_API int lull_sync_stream_send(struct lull_sync_stream *stream, struct lull_slice message);
 

@@ -139,7 +139,7 @@ static inline struct lull_slice lull_slice_static(const void *data, size_t len)
  * the slice.
  * @param data [borrow, nullable when len is 0]
  * @param out receives the slice; left alone on failure
- * @return LULL_OK or LULL_RC_NOMEM (rc.h). Any thread. Since 0.1.
+ * @return LULL_OK, LULL_RC_NOMEM or LULL_RC_INVALID (no data and a len) (rc.h). Any thread. Since 0.1.
  */
 LULL_API int lull_slice_copy(const struct lull_allocator *allocator, const void *data, size_t len,
                              struct lull_slice *out);

@@ -99,6 +99,9 @@ int lull_slice_copy(const struct lull_allocator *allocator, const void *data, si
         *out = lull_slice_static(NULL, 0);
         return LULL_OK;
     }
+    if (data == NULL) {
+        return LULL_RC_INVALID;
+    }
     slab = slab_new(allocator, len);
     if (slab == NULL) {
         return LULL_RC_NOMEM;

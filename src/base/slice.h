@@ -54,6 +54,12 @@ struct lull_slice slab_slice(struct lull_slab *slab, size_t from, size_t len);
 /* A part of a slice; takes no reference. */
 struct lull_slice slice_part(struct lull_slice slice, size_t from, size_t len);
 
+/* It says that it has bytes, and not where: nobody can read it. */
+static inline bool slice_points_nowhere(struct lull_slice slice)
+{
+    return slice.data == NULL && slice.len != 0;
+}
+
 static inline uint8_t *slab_bytes(struct lull_slab *slab)
 {
     return slab->bytes;

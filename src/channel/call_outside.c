@@ -5,6 +5,7 @@
 #include "channel/call_outside.h"
 
 #include "base/mem.h"
+#include "base/slice.h"
 #include "channel/call.h"
 #include "channel/call_cancel.h"
 #include "channel/call_start.h"
@@ -112,6 +113,9 @@ int call_outside_send(struct lull_call *call, struct lull_slice message)
     }
     if (atomic_load_explicit(&outside->is_half_closed, memory_order_relaxed)) {
         return LULL_RC_STATE;
+    }
+    if (slice_points_nowhere(message)) {
+        return LULL_RC_INVALID;
     }
     if (message.len > call->channel->options.max_send_message_bytes) {
         return LULL_RC_LIMIT;

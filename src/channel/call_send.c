@@ -4,6 +4,7 @@
  */
 #include "channel/call_send.h"
 
+#include "base/slice.h"
 #include "channel/call.h"
 #include "channel/call_cancel.h"
 #include "channel/call_stream.h"
@@ -297,6 +298,9 @@ static int take_message(struct lull_call *call, struct lull_slice message, bool 
     if (s->is_half_closed ||
         atomic_load_explicit(&call->outside.is_half_closed, memory_order_relaxed)) {
         return LULL_RC_STATE;
+    }
+    if (slice_points_nowhere(message)) {
+        return LULL_RC_INVALID;
     }
     if (message.len > call->channel->options.max_send_message_bytes) {
         return LULL_RC_LIMIT;

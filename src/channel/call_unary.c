@@ -5,6 +5,7 @@
 #include "channel/call_unary.h"
 
 #include "base/rc.h"
+#include "base/slice.h"
 #include "channel/call.h"
 #include "channel/call_start.h"
 
@@ -46,6 +47,10 @@ int lull_call_unary(struct lull_channel *channel, const struct lull_call_options
     int rc = call_check(channel, options, error);
     if (rc != LULL_OK) {
         return rc;
+    }
+    if (slice_points_nowhere(request)) {
+        return rc_fail(error, LULL_RC_INVALID, "request's data is NULL, its length %zu",
+                       request.len);
     }
     if (request.len > channel->options.max_send_message_bytes) {
         return rc_fail(error, LULL_RC_LIMIT,

@@ -6,6 +6,7 @@
  */
 #include "server/server_call.h"
 
+#include "base/slice.h"
 #include "channel/trace.h"
 #include "exec/executor.h"
 #include "h2/headers.h"
@@ -68,6 +69,9 @@ int lull_server_call_send(struct lull_server_call *call, struct lull_slice messa
     int rc = judge(call);
     if (rc != LULL_OK) {
         return rc;
+    }
+    if (slice_points_nowhere(message)) {
+        return LULL_RC_INVALID;
     }
     if (message.len > call->server->options.max_send_message_bytes) {
         return LULL_RC_LIMIT;

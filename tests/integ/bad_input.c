@@ -39,6 +39,7 @@ static void on_half_closed(struct lull_server_call *call, void *ctx)
 static void answer_large(struct lull_server_call *call, void *ctx)
 {
     static const char large[BAD_LARGE];
+    ck_assert_int_eq(lull_server_call_send(call, lull_slice_static(NULL, 5)), LULL_RC_INVALID);
     ck_assert_int_eq(lull_server_call_send(call, lull_slice_static(large, sizeof(large))), LULL_OK);
     on_half_closed(call, ctx);
 }

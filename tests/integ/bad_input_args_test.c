@@ -246,6 +246,24 @@ START_TEST(a_message_over_the_limit_both_ways)
 }
 END_TEST
 
+/* Told where it is handed over, and not when a turn reads it. */
+START_TEST(a_message_that_points_nowhere)
+{
+    struct lull_slice nowhere = lull_slice_static(NULL, 5);
+    struct lull_slice copy = lull_slice_static("as it was", 9);
+    struct lull_call_options options;
+    struct lull_error error = stale();
+    lull_call_options_init(&options, METHOD_ECHO);
+    int rc = lull_call_unary(bad.good, &options, nowhere, nothing, NULL, NULL, &error);
+    bad_refused(&bad, "a request of 5 bytes at NULL", rc, LULL_RC_INVALID, &error,
+                "request's data is NULL, its length 5");
+    rc = lull_call_send(bad.stream, nowhere);
+    bad_refused(&bad, "lull_call_send of the same", rc, LULL_RC_INVALID, NULL, "");
+    ck_assert_int_eq(lull_slice_copy(NULL, NULL, 5, &copy), LULL_RC_INVALID);
+    ck_assert_uint_eq(copy.len, 9);
+}
+END_TEST
+
 /* ---- times */
 
 START_TEST(a_timeout_that_has_passed_or_never_will)
@@ -338,6 +356,7 @@ static Suite *suite(void)
     tcase_add_test(t, metadata_that_points_nowhere);
     tcase_add_test(t, metadata_that_is_too_long);
     tcase_add_test(t, a_message_over_the_limit_both_ways);
+    tcase_add_test(t, a_message_that_points_nowhere);
     tcase_add_test(t, a_timeout_that_has_passed_or_never_will);
     tcase_add_test(t, a_deadline_at_the_ends_of_time);
     tcase_add_test(t, durations_that_are_negative);
