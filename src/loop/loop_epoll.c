@@ -11,7 +11,7 @@
 #include "loop/loop_fork.h"
 
 /* Events taken from the kernel at once; those that do not fit stay ready. */
-#define EVENTS_MAX 64
+#define EVENTS_MAX 256
 
 /* In the verbs below it can be no other. */
 static struct loop_epoll *self(struct lull_loop *base)

@@ -37,8 +37,8 @@ static struct lull_counters *counters_of(const struct endpoint *base)
 }
 
 /*
- * Writable means that the connect has ended, well or not: SO_ERROR says which (POSIX, connect).
- * Asked too early it says 0 as well, so the peer's name decides.
+ * Writable means that the connect has ended, well or not: one with a peer is connected, and of another SO_ERROR says why not
+ * (POSIX, connect). Asked too early it says 0.
  */
 LULL_COLD static enum io tcp_finish_connect(struct endpoint *base)
 {
@@ -52,10 +52,10 @@ LULL_COLD static enum io tcp_finish_connect(struct endpoint *base)
     if (tcp->hook_errno != 0) {
         return endpoint_fail(base, "socket hook", tcp->hook_errno);
     }
-    err = sys_socket_error(counters_of(base), base->watch.fd);
-    if (err == 0) {
-        err = sys_is_connected(counters_of(base), base->watch.fd);
-        if (err == ENOTCONN) {
+    err = sys_is_connected(counters_of(base), base->watch.fd);
+    if (err == ENOTCONN) {
+        err = sys_socket_error(counters_of(base), base->watch.fd);
+        if (err == 0) {
             return IO_AGAIN;
         }
     }

@@ -161,6 +161,30 @@ START_TEST(a_dial_without_a_descriptor_left_says_emfile)
 }
 END_TEST
 
+/* The peer's name says it; what went wrong is asked only of one that has none. */
+START_TEST(that_a_connect_succeeded_is_one_system_call)
+{
+    struct addr where;
+    struct net_peer peer;
+    int listener;
+
+    net_world_init(&world);
+    listener = net_listen(&world, NULL, 8, &where);
+    net_peer_attach(&peer, net_dial(&world, &where));
+    net_peer_wait(&world, &peer, LULL_WANT_WRITE);
+    net_enter(&world);
+    const uint64_t before = executor_counters(peer.endpoint->executor)->syscalls;
+    ck_assert_int_eq(endpoint_finish_connect(peer.endpoint), IO_OK);
+    ck_assert_uint_eq(executor_counters(peer.endpoint->executor)->syscalls, before + 1);
+    ck_assert_int_eq(endpoint_finish_connect(peer.endpoint), IO_OK);
+    ck_assert_uint_eq(executor_counters(peer.endpoint->executor)->syscalls, before + 1);
+    net_leave(&world);
+    net_close(&world, peer.endpoint);
+    close(listener);
+    net_world_fini(&world);
+}
+END_TEST
+
 /* A full backlog: the SYN is dropped, and the connect stays under way. */
 START_TEST(a_connect_under_way_says_again_and_can_be_given_up)
 {
@@ -413,6 +437,7 @@ static Suite *net_tcp_suite(void)
     tcase_add_test(cases, a_refused_port_says_so_in_words);
     tcase_add_test(cases, a_path_that_is_missing_fails_at_once_and_makes_nothing);
     tcase_add_test(cases, a_dial_without_a_descriptor_left_says_emfile);
+    tcase_add_test(cases, that_a_connect_succeeded_is_one_system_call);
     tcase_add_test(cases, a_connect_under_way_says_again_and_can_be_given_up);
     tcase_add_test(cases, a_tcp_connection_starts_with_nodelay_and_keepalive);
     tcase_add_test(cases, the_write_timeout_of_bytes_on_their_way_is_not_taken_back);
