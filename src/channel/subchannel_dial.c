@@ -89,6 +89,10 @@ static void fail_address(struct subchannel *sub, size_t index, const struct faul
     }
     add_so_far(sub, index, fault);
     eyeballs_on_failed(&sub->eyeballs, index, now);
+    if (fault->is_tls && sub->phase == SUBCHANNEL_DIALLING) {
+        /* That was the handshake's time; what the other addresses take is not. */
+        sub->ops->on_phase(sub, sub->addresses[index].addr.text);
+    }
     if (trace_wants(sub->options.trace, LULL_EVENT_DIAL_FAILED)) {
         trace_failure(sub, index, fault->reason, now);
     }
@@ -105,12 +109,17 @@ static void fail_undialled(struct subchannel *sub, size_t index, const char *wha
     fail_address(sub, index, &(struct fault){REACHED_NO_PEER, false, sys_errno, text});
 }
 
+static bool is_handshake(const struct endpoint *endpoint)
+{
+    return strcmp(endpoint->phase_text, "TLS handshake") == 0;
+}
+
 /* The endpoint said IO_FAIL. What is no connect says what was done as well. */
 static void fail_address_endpoint(struct subchannel *sub, size_t index,
                                   const struct endpoint *endpoint)
 {
     const bool is_connect = strcmp(endpoint->phase_text, "connect") == 0;
-    const bool is_tls = strcmp(endpoint->phase_text, "TLS handshake") == 0;
+    const bool is_tls = is_handshake(endpoint);
     const char *reason = endpoint->reason_text;
     char text[SUBCHANNEL_REASON_BYTES];
     struct strbuf sb;
@@ -275,12 +284,17 @@ static void on_dialled_ready(struct endpoint *endpoint, unsigned ready)
     if (index == sub->address_count) {
         return;
     }
-    switch (endpoint_finish_connect(endpoint)) {
+    const enum io io = endpoint_finish_connect(endpoint);
+    if (io != IO_OK && is_handshake(endpoint)) {
+        /*
+         * Connected, and there is a handshake, which may be over at once: those who wait are told that they wait for something
+         * else now. Its arithmetic takes milliseconds, which are its own and not those of the address that comes next.
+         */
+        sub->ops->on_phase(sub, sub->addresses[index].addr.text);
+        executor_on_user_returned(sub->options.executor);
+    }
+    switch (io) {
     case IO_AGAIN:
-        if (*endpoint->phase_text != '\0') {
-            /* Connected, and there is a handshake: those who wait are told that they wait for something else now. */
-            sub->ops->on_phase(sub, sub->addresses[index].addr.text);
-        }
         return;
     case IO_OK:
         greet(sub, index);

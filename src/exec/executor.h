@@ -56,7 +56,7 @@ void executor_post_dead(struct lull_executor *executor, struct lull_task *task);
 /* Somebody is in a turn that is not quiet. Any thread; it may be over when this returns. */
 bool executor_is_calling_back(const struct lull_executor *executor);
 
-/* A user callback has just returned: `now` is stale, its next reader reads the clock again. */
+/* A user callback has just returned, or a TLS handshake has done its arithmetic: `now` is stale, its next reader reads the clock again. */
 void executor_on_user_returned(struct lull_executor *executor);
 
 /* Scratch memory for one read or one gathered write; valid until the caller returns. Made at first use; NULL: no memory. */

@@ -2,6 +2,7 @@
 /*
  * Where an attempt to connect over TLS is stuck, as the call's line tells it (C17).
  */
+#include <errno.h>
 #include <string.h>
 
 #include "lull/credentials.h"
@@ -31,7 +32,7 @@ static void accept_and_hang(struct sim *sim, struct endpoint *far_end, void *ctx
 
 static struct endpoint *held;
 
-static void begin(int64_t connect_after_ns)
+static void begin_at(const char *target, int64_t connect_after_ns)
 {
     struct lull_credentials_options options;
     struct cert *ca = cert_ca("lull test", 1800000000);
@@ -45,16 +46,27 @@ static void begin(int64_t connect_after_ns)
     ck_assert_int_eq(lull_credentials_new(&options, &credentials, NULL), LULL_OK);
     cert_free(ca);
     life.options.credentials = credentials;
-    life_open(&life);
+    ck_assert_int_eq(lull_channel_new(target, &life.options, &life.channel, NULL), LULL_OK);
 }
 
-static void end(void)
+static void begin(int64_t connect_after_ns)
+{
+    begin_at(LIFE_ADDRESS, connect_after_ns);
+}
+
+static void hang_up(void)
 {
     if (held != NULL) {
         ck_assert_int_eq(lull_executor_enter(life.sim.peers), LULL_OK);
         endpoint_close(held);
         lull_executor_leave(life.sim.peers);
+        held = NULL;
     }
+}
+
+static void end(void)
+{
+    hang_up();
     life_end(&life);
     lull_credentials_unref(credentials);
 }
@@ -125,6 +137,38 @@ START_TEST(the_attempts_limit_names_the_handshake_too)
 }
 END_TEST
 
+/* Nobody is there, and it takes a while to say so. */
+static void refuse_second(int64_t connect_after_ns)
+{
+    struct sim_host *second = sim_host_add(&life.sim, "10.0.0.2:80", accept_and_hang, NULL);
+    ck_assert_ptr_nonnull(second);
+    second->connect_after_ns = connect_after_ns;
+    second->refuse_errno = ECONNREFUSED;
+}
+
+/* Two addresses: the handshake with the first, which connects after 10 ms, breaks; then the second is dialled. */
+START_TEST(the_address_that_comes_after_a_broken_handshake_takes_no_time_from_it)
+{
+    struct life_call call, late;
+    begin_at("ipv4:10.0.0.1:80,10.0.0.2:80", MS(10));
+    refuse_second(MS(50));
+    life_call(&life, &call, LULL_NEVER, false);
+    life_call(&life, &late, MS(230), false);
+    life_at(&life, MS(210));
+    hang_up();
+    life_at(&life, MS(230));
+    life_expect_call(&late, LULL_CODE_DEADLINE_EXCEEDED, MS(230));
+    expect_line(&late, "connecting to 10.0.0.2:80 (attempt 1 under way, 10.0.0.1:80: TLS handshake: ");
+    expect_line(&late, "[connecting 30 ms, handshake 200 ms]");
+    life_at(&life, MS(260));
+    life_expect_call(&call, LULL_CODE_UNAVAILABLE, MS(260));
+    ck_assert_int_eq(call.phase, LULL_PHASE_HANDSHAKE);
+    ck_assert_str_eq(call.address, "10.0.0.1:80");
+    expect_line(&call, "[connecting 60 ms, handshake 200 ms]");
+    end();
+}
+END_TEST
+
 static Suite *handshake_suite(void)
 {
     Suite *suite = suite_create("sim/handshake");
@@ -133,6 +177,7 @@ static Suite *handshake_suite(void)
     tcase_add_test(tcase, a_call_that_comes_within_the_handshake_says_the_same);
     tcase_add_test(tcase, stuck_before_the_handshake_is_stuck_in_the_connect);
     tcase_add_test(tcase, the_attempts_limit_names_the_handshake_too);
+    tcase_add_test(tcase, the_address_that_comes_after_a_broken_handshake_takes_no_time_from_it);
     suite_add_tcase(suite, tcase);
     return suite;
 }
