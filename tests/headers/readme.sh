@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # The program in README.md compiles without a warning and does what the page says: a call to `lull serve` is answered, and without a server the
-# failure is told.
+# failure is told and is the exit status.
 set -eu
 . "$(dirname "$0")/headers.sh"
 build=${abs_top_builddir:?run by make check}
@@ -28,7 +28,7 @@ said=$("$work/call" "unix:$work/socket")
 test "$said" = "OK, 5 bytes" || fault "with a server at $address: $said"
 kill "$server"
 wait "$server" || :
-said=$("$work/call" "unix:$work/socket") || :
+said=$("$work/call" "unix:$work/socket" 2>&1) && fault "without a server it exits 0"
 case $said in
 *UNAVAILABLE*socket*) ;;
 *) fault "without a server: $said" ;;
