@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* One call that blocks: asks an etcd for the value of the key "lull". Usage: blocking [TARGET], by default 127.0.0.1:2379. */
+/*
+ * One call that blocks: asks an etcd for the value of the key "lull".
+ * Usage: blocking [TARGET], by default 127.0.0.1:2379.
+ * Build: cc blocking.c $(pkg-config --cflags --libs lull)
+ */
 #include <lull/lull.h>
 
 #include <stdio.h>

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* A stream that blocks: watches the key "lull" in an etcd and prints three responses. Usage: blocking_stream [TARGET], by default 127.0.0.1:2379. */
+/*
+ * A stream that blocks: watches the key "lull" in an etcd and prints three responses.
+ * Usage: blocking_stream [TARGET], by default 127.0.0.1:2379.
+ * Build: cc blocking_stream.c $(pkg-config --cflags --libs lull)
+ */
 #include <lull/lull.h>
 
 #include <stdio.h>

@@ -2,6 +2,7 @@
 /*
  * lull on a loop of one's own: the four verbs on poll(2), as in doc/API.md, "Bring your own loop". A server and a channel share the
  * loop; two calls are made, one is answered and one expires by the host's alarm. Exits 0 when both ended as they should.
+ * Build: cc bring_your_own_loop.c $(pkg-config --cflags --libs lull)
  */
 #include <lull/lull.h>
 

@@ -4,6 +4,7 @@
  * A message comes from a recycler and flies by a timer. Two policies say when to ping, give up and
  * sleep: a fact goes in, a step comes out, and the glue (do_keepalive, do_idle) does it and sets a
  * Rescheduler to what is next. Ends with 0 only if every step was observed.
+ * Build: cc bring_your_own_transport.c $(pkg-config --cflags --libs lull)
  */
 #include <lull/lull.h>
 

@@ -2,6 +2,7 @@
 /*
  * lull in a program that has an epoll of its own: one descriptor more in it. A server and a channel share the loop; the call is
  * started when the program's own descriptor is readable. Exits 0 only if it was answered.
+ * Build: cc embed_epoll.c $(pkg-config --cflags --libs lull)
  */
 #include <lull/lull.h>
 

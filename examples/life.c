@@ -2,6 +2,7 @@
 /*
  * One channel's whole life in a few seconds, client and server on one loop, as a timeline. Timeouts that are minutes in earnest are
  * shortened by allow_short_timers. Ends with 0 only if every step was observed.
+ * Build: cc life.c $(pkg-config --cflags --libs lull)
  */
 #include <lull/lull.h>
 

@@ -2,6 +2,7 @@
 /*
  * A program's log: what a channel and a server do, as lines with a level, here on stderr as syslog would have them. The channel is there
  * before its server, so that the first attempt fails and says so; the server is closed under it at the end.
+ * Build: cc log_lines.c $(pkg-config --cflags --libs lull)
  */
 #include <lull/lull.h>
 

@@ -4,6 +4,7 @@
  * second of a fake clock; the logger's thread writes them and gives their memory back, with no lock or list that it shares with
  * others. The executor never waits: what a full queue does not take is counted and dropped. Exits 0 when every record was written or
  * counted, in order, and every one came back.
+ * Build: cc -pthread logger.c $(pkg-config --cflags --libs lull)
  */
 #include <lull/lull.h>
 

@@ -2,6 +2,7 @@
 /*
  * One unary call over TLS. Usage: tls_unary TARGET [CA_FILE], as against `lull serve --cert --key`: tls_unary localhost:50051 ca.pem.
  * Without CA_FILE the system's roots are believed.
+ * Build: cc tls_unary.c $(pkg-config --cflags --libs lull)
  */
 #include <lull/lull.h>
 

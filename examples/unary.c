@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* One unary call: asks an etcd for the value of the key "lull". Usage: unary [TARGET], by default 127.0.0.1:2379. */
+/*
+ * One unary call: asks an etcd for the value of the key "lull".
+ * Usage: unary [TARGET], by default 127.0.0.1:2379.
+ * Build: cc unary.c $(pkg-config --cflags --libs lull)
+ */
 #include <lull/lull.h>
 
 #include <stdio.h>
