@@ -1,7 +1,11 @@
 # Partitions, in network namespaces of their own: run as root by `make check-net`, never by `make check`. setup installs what they need.
 NET_TESTS += tests/net/partitions_test.sh
 
-# partitions_test.sh runs both. Programs of somebody else: public headers, the shared library.
+# partitions_test.sh runs both, and make_certs. Programs of somebody else: public headers, the shared library.
+NET_NEEDS += tests/net/partitions tests/net/tun_forward
+if WITH_OPENSSL
+NET_NEEDS += tests/support/make_certs
+endif
 noinst_PROGRAMS += tests/net/partitions
 tests_net_partitions_SOURCES = tests/net/partitions.c tests/net/cases.h \
 	tests/net/active.c tests/net/connect.c tests/net/healed.c tests/net/names.c tests/net/nat.c tests/net/quiet.c \
