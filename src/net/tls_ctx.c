@@ -23,6 +23,7 @@
 #include "net/endpoint_tls.h"
 #include "net/tls_identity.h"
 #include "net/tls_pem.h"
+#include "net/tls_text.h"
 #include "net/tls_wire.h"
 
 /* RFC 9113 section 9.2.2 forbids the others; those of TLS 1.3 are OpenSSL's default. */
@@ -68,10 +69,9 @@ static void log_key(const SSL *ssl, const char *line)
 
 static int fail_openssl(struct lull_error *error, const char *what)
 {
-    const char *reason = ERR_reason_error_string(ERR_peek_error());
-    ERR_clear_error();
-    return rc_fail(error, LULL_RC_INVALID, "%s: %s", what,
-                   reason != NULL ? reason : "OpenSSL does not say why");
+    const char *reason = tls_text_reason();
+    return reason == NULL ? rc_fail(error, LULL_RC_NOMEM, "%s: no memory", what)
+                          : rc_fail(error, LULL_RC_INVALID, "%s: %s", what, reason);
 }
 
 static int set_up_protocol(SSL_CTX *ctx, const struct lull_credentials_options *options,

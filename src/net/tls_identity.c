@@ -9,6 +9,7 @@
 
 #include "base/rc.h"
 #include "net/tls_pem.h"
+#include "net/tls_text.h"
 
 static const char *const chain_options[2] = {"chain_file", "chain_pem"};
 static const char *const key_options[2] = {"key_file", "key_pem"};
@@ -19,11 +20,37 @@ bool tls_identity_is_given(const struct lull_identity *given)
            given->key_pem != NULL;
 }
 
+static int fail_nomem(struct lull_error *error)
+{
+    return rc_fail(error, LULL_RC_NOMEM, "no memory for an identity");
+}
+
+/*
+ * Why the certificate has no key to compare with. OpenSSL decodes that when it reads the certificate, goes on without one where memory is
+ * wanting, and does not say so later: a copy is another try.
+ */
+static int fail_keyless(X509 *leaf, struct lull_error *error)
+{
+    X509 *copy = X509_dup(leaf);
+    const bool is_readable = copy == NULL || X509_get0_pubkey(copy) != NULL;
+    const char *reason = is_readable ? NULL : tls_text_reason();
+    X509_free(copy);
+    ERR_clear_error();
+    return reason == NULL ? fail_nomem(error)
+                          : rc_fail(error, LULL_RC_INVALID, "the certificate's public key cannot be read: %s", reason);
+}
+
 /* Which two do not fit. */
 static int fail_mismatch(const struct lull_identity *given, const struct tls_identity *identity,
                          struct lull_error *error)
 {
     char subject[80];
+    if (tls_text_reason() == NULL) {
+        return fail_nomem(error);
+    }
+    if (X509_get0_pubkey(identity->leaf) == NULL) {
+        return fail_keyless(identity->leaf, error);
+    }
     (void)X509_NAME_oneline(X509_get_subject_name(identity->leaf), subject, sizeof(subject));
     ERR_clear_error();
     return rc_fail(
@@ -78,8 +105,9 @@ int tls_identity_load(const struct lull_identity *given, struct tls_identity *ou
     if (rc == LULL_OK) {
         rc = load_key(given, out, error);
     }
-    if (rc == LULL_OK && X509_check_private_key(out->leaf, out->key) != 1) {
-        rc = fail_mismatch(given, out, error);
+    if (rc == LULL_OK) {
+        ERR_clear_error();
+        rc = X509_check_private_key(out->leaf, out->key) == 1 ? LULL_OK : fail_mismatch(given, out, error);
     }
     if (rc != LULL_OK) {
         tls_identity_unload(out);
@@ -98,11 +126,13 @@ void tls_identity_unload(struct tls_identity *identity)
 /* What OpenSSL's policy has against it: a short key, an old digest. */
 static int settle(int ok, struct lull_error *error)
 {
-    const char *reason = ok == 1 ? NULL : ERR_reason_error_string(ERR_peek_error());
-    ERR_clear_error();
-    return ok == 1 ? LULL_OK
-                   : rc_fail(error, LULL_RC_INVALID, "the certificate cannot be used: %s",
-                             reason != NULL ? reason : "OpenSSL does not say why");
+    if (ok == 1) {
+        ERR_clear_error();
+        return LULL_OK;
+    }
+    const char *reason = tls_text_reason();
+    return reason == NULL ? fail_nomem(error)
+                          : rc_fail(error, LULL_RC_INVALID, "the certificate cannot be used: %s", reason);
 }
 
 int tls_identity_to_ctx(const struct tls_identity *identity, SSL_CTX *ctx, struct lull_error *error)

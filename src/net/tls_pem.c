@@ -14,6 +14,7 @@
 
 #include "base/mem.h"
 #include "base/rc.h"
+#include "net/tls_text.h"
 
 /* Far above all roots of the world in one file. */
 #define TEXT_MAX_BYTES ((size_t)8 * 1024 * 1024)
@@ -176,11 +177,16 @@ static BIO *block_bio(const struct block *block)
     return BIO_new_mem_buf(block->start, (int)block->len);
 }
 
-static const char *openssl_reason(void)
+static int fail_nomem(const struct tls_pem *pem, struct lull_error *error)
 {
-    const char *reason = ERR_reason_error_string(ERR_peek_error());
-    ERR_clear_error();
-    return reason != NULL ? reason : "it cannot be read";
+    return rc_fail(error, LULL_RC_NOMEM, "no memory for %s", pem->option);
+}
+
+/* OpenSSL did not read the block. */
+static int fail_unread(const struct tls_pem *pem, const struct block *block, struct lull_error *error)
+{
+    const char *reason = tls_text_reason();
+    return reason == NULL ? fail_nomem(pem, error) : tls_pem_fail(pem, block->line, error, reason);
 }
 
 static int fail_open(const struct tls_pem *pem, const struct block *block, struct lull_error *error)
@@ -210,11 +216,11 @@ static int add_certificate(const struct tls_pem *pem, const struct block *block,
     X509 *x509 = bio == NULL ? NULL : PEM_read_bio_X509_AUX(bio, NULL, NULL, NULL);
     BIO_free(bio);
     if (x509 == NULL) {
-        return tls_pem_fail(pem, block->line, error, openssl_reason());
+        return fail_unread(pem, block, error);
     }
     if (sk_X509_push(into, x509) == 0) {
         X509_free(x509);
-        return rc_fail(error, LULL_RC_NOMEM, "no memory for %s", pem->option);
+        return fail_nomem(pem, error);
     }
     return LULL_OK;
 }
@@ -227,7 +233,7 @@ int tls_pem_certificates(const struct tls_pem *pem, STACK_OF(X509) * *out, struc
     struct block block;
     int rc = LULL_OK;
     if (all == NULL) {
-        return rc_fail(error, LULL_RC_NOMEM, "no memory for %s", pem->option);
+        return fail_nomem(pem, error);
     }
     while (rc == LULL_OK && next_block(&at, &line, &block)) {
         if (is_certificate(&block)) {
@@ -290,5 +296,5 @@ int tls_pem_key(const struct tls_pem *pem, EVP_PKEY **out, struct lull_error *er
         return tls_pem_fail(pem, block.line, error,
                             "the key is encrypted, and passphrases are not asked for");
     }
-    return tls_pem_fail(pem, block.line, error, openssl_reason());
+    return fail_unread(pem, &block, error);
 }

@@ -232,6 +232,19 @@ void tls_text_error(struct strbuf *sb, bool is_server, const uint8_t *first, siz
     }
 }
 
+const char *tls_text_reason(void)
+{
+    const char *first = NULL;
+    bool is_nomem = false;
+    unsigned long code;
+    while ((code = ERR_get_error()) != 0) {
+        /* What OpenSSL starts in the middle of a call fails for want of memory as well. */
+        is_nomem = is_nomem || ERR_GET_REASON(code) == ERR_R_MALLOC_FAILURE || ERR_GET_REASON(code) == ERR_R_INIT_FAIL;
+        first = first != NULL ? first : ERR_reason_error_string(code);
+    }
+    return is_nomem ? NULL : first;
+}
+
 void tls_text_alpn(struct strbuf *sb, bool is_server, const uint8_t *chosen, size_t len)
 {
     const char *peer = is_server ? "client" : "server";

@@ -3,7 +3,7 @@
  * Why TLS said no, in words: one line that an operator can act on.
  *
  * Decides: the wording, with OpenSSL's reason and its number, and what the peer's certificate is
- * good for. Called by endpoint_tls. What a peer chose is quoted so that it stays on its line.
+ * good for. Called by endpoint_tls and by what loads credentials. What a peer chose is quoted so that it stays on its line.
  */
 #ifndef NET_TLS_TEXT_H
 #define NET_TLS_TEXT_H
@@ -34,6 +34,12 @@ void tls_text_verify(struct strbuf *sb, X509_STORE_CTX *store, const struct tls_
  * something else (`first` are its first bytes), or OpenSSL's reason.
  */
 void tls_text_error(struct strbuf *sb, bool is_server, const uint8_t *first, size_t first_len);
+
+/*
+ * For a call of OpenSSL's that failed: the words of the first error in its queue, which is emptied. NULL: it had no memory; where it says
+ * nothing it had none to say so.
+ */
+const char *tls_text_reason(void);
 
 /* ALPN ended without h2. */
 void tls_text_alpn(struct strbuf *sb, bool is_server, const uint8_t *chosen, size_t len);

@@ -2,6 +2,7 @@
 /* Credentials as an application makes them: what is read, and how a mistake is told. */
 #include "net/tls_ctx.h"
 
+#include <openssl/crypto.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "net/endpoint_tls.h"
 #include "tests/support/certs.h"
 #include "tests/support/check_main.h"
+#include "tests/support/rounds.h"
 
 #define WALL_S INT64_C(1800000000)
 
@@ -38,6 +40,62 @@ static void expect(int rc, const char *says)
     ck_assert_msg(strcmp(error.text, says) == 0, "%s", error.text);
     ck_assert(rc == LULL_OK || made == NULL);
 }
+
+/* ---- want of memory in OpenSSL */
+
+static long allocations_left = -1; /* negative: any number */
+
+static bool has_one_left(void)
+{
+    return allocations_left < 0 || allocations_left-- > 0;
+}
+
+static void *scarce_malloc(size_t size, const char *file, int line)
+{
+    (void)file;
+    (void)line;
+    return has_one_left() ? malloc(size) : NULL;
+}
+
+static void *scarce_realloc(void *memory, size_t size, const char *file, int line)
+{
+    (void)file;
+    (void)line;
+    return size == 0 || has_one_left() ? realloc(memory, size) : NULL;
+}
+
+static void scarce_free(void *memory, const char *file, int line)
+{
+    (void)file;
+    (void)line;
+    free(memory);
+}
+
+/* First in the suite: these functions are taken before OpenSSL's first block only. One allocation and no other is refused, every third. */
+START_TEST(want_of_memory_is_never_told_as_a_mistake)
+{
+    bool was_asked = true;
+    long n = 0;
+    ck_assert_int_eq(CRYPTO_set_mem_functions(scarce_malloc, scarce_realloc, scarce_free), 1);
+    begin();
+    options.ca_pem = options.identity.chain_pem = cert_pem(leaf);
+    options.identity.key_pem = cert_key_pem(leaf);
+    expect(LULL_OK, "");
+    for (; was_asked; n += (long)test_rounds(3, 23)) {
+        lull_credentials_unref(made);
+        made = NULL;
+        allocations_left = n;
+        const int rc = lull_credentials_new(&options, &made, &error);
+        was_asked = allocations_left < 0;
+        allocations_left = -1;
+        /* One that weighs the key without memory finds it light, and OpenSSL keeps the reason to itself. */
+        const bool is_weighed = strcmp(error.text, "the certificate cannot be used: ee key too small") == 0;
+        ck_assert_msg(rc == LULL_OK || rc == LULL_RC_NOMEM || is_weighed, "without allocation %ld: %s", n, error.text);
+    }
+    ck_assert_int_gt(n, 100);
+    end();
+}
+END_TEST
 
 START_TEST(no_options_mean_the_systems_roots_and_verification)
 {
@@ -212,6 +270,8 @@ static Suite *tls_ctx_suite(void)
 {
     Suite *suite = suite_create("tls_ctx");
     TCase *tcase = tcase_create("credentials");
+    tcase_set_timeout(tcase, 300);
+    tcase_add_test(tcase, want_of_memory_is_never_told_as_a_mistake);
     tcase_add_test(tcase, no_options_mean_the_systems_roots_and_verification);
     tcase_add_test(tcase, options_that_cannot_be_meant_are_refused);
     tcase_add_test(tcase, halves_and_doubles_of_an_identity_are_refused);
