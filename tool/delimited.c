@@ -106,14 +106,14 @@ int tool_delimited_end(const struct tool_delimited *in, struct text_fault *fault
     if (wide == 0) {
         return tool_text_fault_set(fault,
                                    "bad request at byte %" PRIu64
-                                   " of standard input: it ends after %zu bytes of a length",
-                                   in->offset, have);
+                                   " of standard input: it ends after %zu byte%s of a length",
+                                   in->offset, have, tool_text_plural(have));
     }
     return tool_text_fault_set(fault,
                                "bad request at byte %" PRIu64
                                " of standard input: it ends after %zu of the %" PRIu64
-                               " bytes of a message",
-                               in->offset, have - wide, length);
+                               " byte%s of a message",
+                               in->offset, have - wide, length, tool_text_plural(length));
 }
 
 size_t tool_delimited_put(size_t len, unsigned char out[TOOL_DELIMITED_LENGTH_BYTES])

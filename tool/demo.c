@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "options.h"
+#include "text.h"
 
 /* The longest number of ms or of ticks that a message may ask for. */
 #define NUMBER_MAX INT64_C(1000000000)
@@ -287,8 +288,9 @@ static void count_on_half_closed(struct lull_server_call *handle, void *ctx)
     if (call == NULL) {
         return;
     }
-    const int len = snprintf(text, sizeof(text), "%llu messages, %llu bytes",
-                             (unsigned long long)call->messages, (unsigned long long)call->bytes);
+    const int len = snprintf(text, sizeof(text), "%llu message%s, %llu byte%s",
+                             (unsigned long long)call->messages, tool_text_plural(call->messages),
+                             (unsigned long long)call->bytes, tool_text_plural(call->bytes));
     if (lull_slice_copy(NULL, text, (size_t)len, &message) == LULL_OK) {
         (void)lull_server_call_send(handle, message);
         lull_slice_unref(message);

@@ -102,6 +102,11 @@ void tool_text_put(FILE *out, const char *bytes, size_t len)
     }
 }
 
+const char *tool_text_plural(unsigned long long count)
+{
+    return count == 1 ? "" : "s";
+}
+
 void tool_text_complain(const char *text)
 {
     (void)fputs("lull: ", stderr);

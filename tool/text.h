@@ -29,6 +29,9 @@ int tool_text_fault_set(struct text_fault *fault, const char *format, ...)
  */
 void tool_text_put(FILE *out, const char *bytes, size_t len);
 
+/* What a noun wants behind a count: "%zu byte%s", n, tool_text_plural(n). */
+const char *tool_text_plural(unsigned long long count);
+
 /* Writes "lull: ", the text as tool_text_put does, and a newline, to stderr. */
 void tool_text_complain(const char *text);
 

@@ -166,7 +166,7 @@ void strbuf_quoted(struct strbuf *sb, const void *bytes, size_t len, size_t max_
     }
     strbuf_add(sb, "\"");
     if (shown < len) {
-        strbuf_printf(sb, "... (%zu bytes)", len);
+        strbuf_printf(sb, "... (%zu byte%s)", len, plural_s(len));
     }
 }
 

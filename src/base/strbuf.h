@@ -41,6 +41,12 @@ void strbuf_add_bytes(struct strbuf *sb, const void *bytes, size_t len);
  */
 LULL_COLD void strbuf_duration(struct strbuf *sb, int64_t ns);
 
+/* What a noun wants behind a count: "%zu byte%s", n, plural_s(n). */
+static inline const char *plural_s(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 /* Adds the system's words for an errno as part of a sentence, without the capital letter: "connection refused". */
 LULL_COLD void strbuf_errno(struct strbuf *sb, int sys_errno);
 

@@ -138,7 +138,8 @@ int call_check(const struct lull_channel *channel, const struct lull_call_option
                        atomic_load_explicit(&channel->starting_calls, memory_order_relaxed);
     if (waiting >= channel->options.max_queued_calls) {
         return rc_fail(error, LULL_RC_LIMIT,
-                       "%u calls are waiting, as many as max_queued_calls allows", waiting);
+                       "%u %s waiting, as many as max_queued_calls allows", waiting,
+                       waiting == 1 ? "call is" : "calls are");
     }
     return rc_ok(error);
 }

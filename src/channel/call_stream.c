@@ -79,8 +79,8 @@ static void on_headers(struct h2_stream *stream, int http_status,
     call_set_phase(call, LULL_PHASE_READING);
     call_timeouts_on_byte(call);
     call_send_commit(call);
-    TRACE(&call->channel->trace, LULL_EVENT_CALL_HEADERS, call->id, ":status %d, %zu fields",
-          http_status, headers->count);
+    TRACE(&call->channel->trace, LULL_EVENT_CALL_HEADERS, call->id, ":status %d, %zu field%s",
+          http_status, headers->count, plural_s(headers->count));
     if (keep_metadata(call, &call->arena->headers, &view) != LULL_OK) {
         metadata_list_reset(&call->arena->headers);
         lose(call, "the response's headers");
@@ -103,7 +103,7 @@ static void on_message(struct h2_stream *stream, struct lull_slice message)
         lull_slice_unref(message);
         return;
     }
-    TRACE(&call->channel->trace, LULL_EVENT_CALL_MESSAGE, call->id, "%zu bytes", message.len);
+    TRACE(&call->channel->trace, LULL_EVENT_CALL_MESSAGE, call->id, "%zu byte%s", message.len, plural_s(message.len));
     call->response.messages++;
     if (call->is_unary) {
         call_unary_collect(call, message);
@@ -119,7 +119,8 @@ static void on_message(struct h2_stream *stream, struct lull_slice message)
 static void trace_run(struct lull_call *call, struct h2_run run)
 {
     do {
-        TRACE(&call->channel->trace, LULL_EVENT_CALL_MESSAGE, call->id, "%zu bytes", run.message.len);
+        TRACE(&call->channel->trace, LULL_EVENT_CALL_MESSAGE, call->id, "%zu byte%s", run.message.len,
+              plural_s(run.message.len));
     } while (h2_run_next(&run));
 }
 
@@ -301,8 +302,9 @@ static void on_opened(struct lull_call *call, const struct connection *connectio
     strbuf_add(&sb, h2_transport_peer(connection->transport)->text);
     const char *timeout = h2_transport_last_timeout(connection->transport);
     TRACE(&call->channel->trace, LULL_EVENT_CALL_SENT, call->id,
-          "%s: stream %" PRId32 "%s%s, %zu bytes", call->arena->peer, call->stream.id,
-          *timeout != '\0' ? ", grpc-timeout " : "", timeout, waiting_bytes);
+          "%s: stream %" PRId32 "%s%s, %zu byte%s", call->arena->peer, call->stream.id,
+          *timeout != '\0' ? ", grpc-timeout " : "", timeout, waiting_bytes,
+          plural_s(waiting_bytes));
     if (call_send_on_opened(call) != LULL_OK) {
         struct call_outcome outcome = {
             .code = LULL_CODE_RESOURCE_EXHAUSTED,

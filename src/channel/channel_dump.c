@@ -80,9 +80,10 @@ static void dump_attempts(struct dump *dump)
     const struct subchannel *sub = &dump->channel->subchannel;
     const int64_t next_ns = subchannel_next_attempt_after(sub, dump->now);
     struct strbuf *line = begin(dump);
-    strbuf_printf(line, "attempts: %s, %" PRIu64 " dials, %" PRIu64 " connections made, %" PRIu64 " lost",
-                  subchannel_phase_name(sub->phase), sub->history.dials,
-                  sub->history.connections_made, sub->history.connections_lost);
+    strbuf_printf(line, "attempts: %s, %" PRIu64 " dial%s, %" PRIu64 " connection%s made, %" PRIu64 " lost",
+                  subchannel_phase_name(sub->phase), sub->history.dials, plural_s(sub->history.dials),
+                  sub->history.connections_made, plural_s(sub->history.connections_made),
+                  sub->history.connections_lost);
     if (next_ns != LULL_NEVER) {
         strbuf_add(line, "; next in ");
         strbuf_duration(line, next_ns);
@@ -127,15 +128,18 @@ static void dump_connection(struct dump *dump, const struct connection *connecti
     struct strbuf *line = begin(dump);
     struct h2_ping_stats pings;
     h2_transport_ping_stats(transport, &pings);
-    strbuf_printf(line, "connection %s: %s, %zu streams, %" PRIu64 " bytes read",
+    const size_t streams = h2_transport_streams(transport);
+    const uint64_t bytes = h2_transport_bytes_read(transport);
+    strbuf_printf(line, "connection %s: %s, %zu stream%s, %" PRIu64 " byte%s read",
                   connection_peer_text(connection),
                   connection_role(&dump->channel->subchannel, connection),
-                  h2_transport_streams(transport), h2_transport_bytes_read(transport));
+                  streams, plural_s(streams), bytes, plural_s(bytes));
     if (connection->keepalive_time_ns != LULL_NEVER) {
         strbuf_add(line, ", keepalive after ");
         strbuf_duration(line, connection->keepalive_time_ns);
     }
-    strbuf_printf(line, ", %" PRIu64 " pings sent, %" PRIu64 " answered", pings.sent, pings.acked);
+    strbuf_printf(line, ", %" PRIu64 " ping%s sent, %" PRIu64 " answered", pings.sent,
+                  plural_s(pings.sent), pings.acked);
     if (pings.last_rtt_ns != LULL_NEVER) {
         strbuf_add(line, ", the last in ");
         strbuf_duration(line, pings.last_rtt_ns);

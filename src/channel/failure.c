@@ -35,10 +35,10 @@ static void add_queue(struct strbuf *sb, const struct failure_facts *facts, cons
         strbuf_printf(sb, "queued for %s, which does not take what was written already", address);
     } else if (facts->is_at_limit) {
         strbuf_printf(sb,
-                      "queued for a stream to %s: its MAX_CONCURRENT_STREAMS is used up, %s%zu calls "
+                      "queued for a stream to %s: its MAX_CONCURRENT_STREAMS is used up, %s%zu call%s "
                       "before this one",
                       address, facts->queued_before >= CHANNEL_QUEUE_COUNTED ? "at least " : "",
-                      facts->queued_before);
+                      facts->queued_before, plural_s(facts->queued_before));
     } else {
         strbuf_printf(sb, "about to be sent to %s", address);
     }
@@ -208,8 +208,8 @@ static void add_message(struct strbuf *sb, const struct failure_facts *facts)
     }
     if (facts->what == NULL &&
         (facts->phase == LULL_PHASE_WAITING || facts->phase == LULL_PHASE_READING)) {
-        strbuf_printf(sb, " (%" PRIu64 " bytes read on its connection since the request was sent)",
-                      facts->bytes_read);
+        strbuf_printf(sb, " (%" PRIu64 " byte%s read on its connection since the request was sent)",
+                      facts->bytes_read, plural_s(facts->bytes_read));
     }
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/slice.h"
+#include "base/strbuf.h"
 #include "h2/flow.h"
 #include "h2/inner.h"
 #include "h2/slabs.h"
@@ -152,8 +153,8 @@ static void begin(struct h2_stream *stream)
     }
     if (len > stream->max_message_bytes) {
         stream_fail(stream, H2_END_LIMIT, NGHTTP2_CANCEL,
-                    "message of %u bytes is over the limit of %u bytes", (unsigned)len,
-                    (unsigned)stream->max_message_bytes);
+                    "message of %u byte%s is over the limit of %u byte%s", (unsigned)len, plural_s(len),
+                    (unsigned)stream->max_message_bytes, plural_s(stream->max_message_bytes));
         return;
     }
     stream->in_len = len;
@@ -302,7 +303,7 @@ void framing_fail_cut(struct h2_stream *stream)
                     (unsigned)stream->in_prefix_len, (unsigned)FRAMING_PREFIX_BYTES);
     } else {
         stream_fail(stream, H2_END_PROTOCOL, code,
-                    "end of stream in the middle of a message (%zu of %zu bytes)", stream->in_done,
-                    stream->in_len);
+                    "end of stream in the middle of a message (%zu of %zu byte%s)", stream->in_done,
+                    stream->in_len, plural_s(stream->in_len));
     }
 }

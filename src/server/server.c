@@ -4,6 +4,7 @@
  */
 #include "server/server.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/container.h"
@@ -12,6 +13,7 @@
 #include "base/method.h"
 #include "base/random.h"
 #include "base/rc.h"
+#include "base/strbuf.h"
 #include "exec/executor.h"
 #include "exec/orphan.h"
 #include "exec/lane.h"
@@ -325,8 +327,8 @@ void lull_server_shutdown(struct lull_server *server, int64_t grace_ns,
     }
     bool had_to_enter = executor_enter(server->executor);
     server->is_shut_down = true;
-    TRACE(&server->trace, LULL_EVENT_STATE, 0, "shuts down with %llu connections",
-          (unsigned long long)server->stats.connections);
+    TRACE(&server->trace, LULL_EVENT_STATE, 0, "shuts down with %" PRIu64 " connection%s",
+          server->stats.connections, plural_s(server->stats.connections));
     server->drained = drained;
     server->drained_ctx = ctx;
     stop_listening(server);
@@ -347,8 +349,8 @@ static void close_now(struct lull_server *server)
         return;
     }
     server->is_closed = server->is_shut_down = true;
-    TRACE(&server->trace, LULL_EVENT_STATE, 0, "closed with %llu connections",
-          (unsigned long long)server->stats.connections);
+    TRACE(&server->trace, LULL_EVENT_STATE, 0, "closed with %" PRIu64 " connection%s",
+          server->stats.connections, plural_s(server->stats.connections));
     (void)lull_executor_unpost(server->executor, &server->drained_task);
     stop_listening(server);
     LIST_FOR_EACH_SAFE(node, after, &server->conns)

@@ -90,7 +90,7 @@ listening on unix:$work/s (plaintext)" "$(cat "$work/methods.out")"
     ask Ticks '1 10'
     is "Ticks" "0 tick 1 of 1" "$status $(cat "$work/out")"
     ask Count abc
-    is "Count" "0 1 messages, 3 bytes" "$status $(cat "$work/out")"
+    is "Count" "0 1 message, 3 bytes" "$status $(cat "$work/out")"
     ask Status '5 no such thing'
     call_ended "Status ends as asked" 5 "lull: NOT_FOUND: no such thing"
     ask Status '17 x'
@@ -153,7 +153,7 @@ dumps() {
     kill -USR1 $watching
     wait_until 10 grep -q ' dump  *calls: 0' "$work/watch.out" || not_ok "the dump" "does not come"
     has "SIGUSR1 prints all about the channel" "$(cat "$work/watch.out")" "channel $target: READY for " "idle: in " \
-        "attempts: ready, 1 dials, 1 connections made, 0 lost" "address $target: dialled " \
+        "attempts: ready, 1 dial, 1 connection made, 0 lost" "address $target: dialled " \
         "connection $target: takes calls, 0 streams, "
     kill -TERM $watching
     status=0

@@ -161,13 +161,13 @@ faulty() {
 
 faults() {
     printf '\003abc\002de\200' >"$work/in"
-    faulty "an end inside a length" "bad request at byte 7 of standard input: it ends after 1 bytes of a length"
+    faulty "an end inside a length" "bad request at byte 7 of standard input: it ends after 1 byte of a length"
     is "loses nothing before it" "$(printf '\003abc\002de' | od -An -tx1)" "$(od -An -tx1 "$work/out")"
     printf '\003abc\005de' >"$work/in"
     faulty "an end inside a message" "bad request at byte 4 of standard input: it ends after 2 of the 5 bytes of a message"
     is "loses nothing before it either" "$(printf '\003abc' | od -An -tx1)" "$(od -An -tx1 "$work/out")"
     printf '\003abc\001' >"$work/in"
-    faulty "an end behind a length" "bad request at byte 4 of standard input: it ends after 0 of the 1 bytes of a message"
+    faulty "an end behind a length" "bad request at byte 4 of standard input: it ends after 0 of the 1 byte of a message"
     printf '\003abc\200\200\200\200\200\001xyz' >"$work/in"
     faulty "a length of six bytes" "bad request at byte 4 of standard input: a length has at most 5 bytes"
     printf '\003abc\013hello world' >"$work/in"

@@ -67,7 +67,7 @@ START_TEST(an_expiry_in_the_queue_sends_nothing_and_names_the_queue)
     rig_expect(&calls[2], LULL_CODE_DEADLINE_EXCEEDED, LULL_SECOND);
     rig_expect_text(&calls[2],
                     "queued for a stream to 127.0.0.1:2379: its MAX_CONCURRENT_STREAMS is used up");
-    rig_expect_text(&calls[2], "1 calls before this one");
+    rig_expect_text(&calls[2], "1 call before this one");
     ck_assert_int_eq(calls[2].failure.phase, LULL_PHASE_QUEUED);
     ck_assert_uint_eq(peer_count(rig_peer(&rig, 0), FRAME_HEADERS), 1);
     ck_assert_uint_eq(peer_count(rig_peer(&rig, 0), FRAME_RST), 0);

@@ -124,6 +124,7 @@ static const struct {
 } cuts[] = {
     {"\0\0\0\0\4ab", 7, "end of stream in the middle of a message (2 of 4 bytes)"},
     {"\0\0\0\0\4", 5, "end of stream in the middle of a message (0 of 4 bytes)"},
+    {"\0\0\0\0\1", 5, "end of stream in the middle of a message (0 of 1 byte)"},
     {"\0\0\0\0\1a\0\0", 8,
      "end of stream in the middle of a message (2 of the 5 bytes of its prefix)"},
 };
