@@ -115,13 +115,18 @@ has_ended() {
     is_gone "$1"
 }
 
+# shellcheck disable=SC2317 # wait_until calls it
+is_silent() {
+    call --deadline 500ms "$target" /any.Service/Method <"$work/in"
+    [ "$status" -ne 0 ]
+}
+
 signals() {
     lull_serve signals --echo -v --grace 10s
     pid=$started
     kill -USR1 "$pid"
     printf x >"$work/in"
-    sleep 0.2
-    call --deadline 500ms "$target" /any.Service/Method <"$work/in"
+    wait_until 20 is_silent || not_ok "SIGUSR1" "calls are answered"
     call_ended "SIGUSR1 makes it silent" 4 "DEADLINE_EXCEEDED"
     kill -USR1 "$pid"
     call --deadline 20s "$target" /any.Service/Method <"$work/in"
