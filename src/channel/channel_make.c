@@ -171,18 +171,8 @@ static int set_up_subchannel(struct lull_channel *channel, const struct target *
     if (o->allow_short_timers && o->backoff_initial_ns < waits.spacing_ns) {
         waits.spacing_ns = o->backoff_initial_ns;
     }
-    bool had_to_enter = executor_enter(channel->executor);
     int rc = join_pool(channel);
-    if (rc == LULL_OK) {
-        rc = start_subchannel(channel, target, &options);
-    }
-    if (rc != LULL_OK) {
-        /* Here, in context: the pool is everybody's. */
-        call_pool_leave(channel->executor, channel->pool);
-        channel->pool = NULL;
-    }
-    executor_leave(channel->executor, had_to_enter);
-    return rc;
+    return rc == LULL_OK ? start_subchannel(channel, target, &options) : rc;
 }
 
 /* Zeroed, with what cannot fail set up; NULL: no memory. */
@@ -258,6 +248,31 @@ static int set_up(struct lull_channel *channel, const struct origin *origin, con
     return rc == LULL_OK ? set_up_subchannel(channel, parsed) : rc;
 }
 
+/* In context: the loop may be another thread's to drive, and what it counts is everybody's. NULL: no memory. */
+static struct lull_channel *make_in_context(const struct origin *origin, const struct lull_channel_options *options,
+                                            const struct lull_world *world, const struct target *parsed)
+{
+    struct lull_channel *channel = make_channel(options, world);
+    if (channel == NULL) {
+        return NULL;
+    }
+    if (set_up(channel, origin, parsed) != LULL_OK) {
+        channel_free(channel);
+        return NULL;
+    }
+    channel->options.world = &channel->world;
+    channel->options.loop = channel->world.loop;
+    channel->options.authority = channel->authority;
+    channel->options.user_agent = channel->user_agent;
+    trace_init(&channel->trace, &options->trace, &options->log, false, channel->executor,
+               channel->target);
+    if (options->credentials != NULL && tls_is_insecure(options->credentials)) {
+        TRACE(&channel->trace, LULL_EVENT_WARNING, 0,
+              "insecure_skip_verify: any server will be believed to be %s", channel->authority);
+    }
+    return channel;
+}
+
 /* `own` [nullable] is the channel's own loop, for options that have none. */
 static int make_on(const struct origin *origin, const struct lull_channel_options *options,
                    struct lull_loop *own, struct lull_channel **out, struct lull_error *error)
@@ -278,23 +293,12 @@ static int make_on(const struct origin *origin, const struct lull_channel_option
     if (origin->target == NULL) {
         resolved.idle_timeout_ns = LULL_NEVER; /* it would not wake again */
     }
-    struct lull_channel *channel = make_channel(&resolved, &world);
+    struct lull_executor *executor = lull_loop_executor(world.loop);
+    bool had_to_enter = executor_enter(executor);
+    struct lull_channel *channel = make_in_context(origin, &resolved, &world, &parsed);
+    executor_leave(executor, had_to_enter);
     if (channel == NULL) {
         return rc_fail(error, LULL_RC_NOMEM, "no memory for a channel");
-    }
-    if (set_up(channel, origin, &parsed) != LULL_OK) {
-        channel_free(channel);
-        return rc_fail(error, LULL_RC_NOMEM, "no memory for a channel");
-    }
-    channel->options.world = &channel->world;
-    channel->options.loop = channel->world.loop;
-    channel->options.authority = channel->authority;
-    channel->options.user_agent = channel->user_agent;
-    trace_init(&channel->trace, &resolved.trace, &resolved.log, false, channel->executor,
-               channel->target);
-    if (resolved.credentials != NULL && tls_is_insecure(resolved.credentials)) {
-        TRACE(&channel->trace, LULL_EVENT_WARNING, 0,
-              "insecure_skip_verify: any server will be believed to be %s", channel->authority);
     }
     *out = channel;
     return rc_ok(error);

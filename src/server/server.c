@@ -147,6 +147,27 @@ static void set_up(struct lull_server *server, const struct lull_server_options 
     }
 }
 
+/* In context: the loop may be another thread's to drive, and what it counts is everybody's. NULL: no memory. */
+static struct lull_server *make_server(const struct lull_server_options *options, const struct lull_world *world)
+{
+    const struct lull_allocator *allocator = executor_allocator(lull_loop_executor(world->loop));
+    struct lull_server *server = (struct lull_server *)mem_zeroed(allocator, sizeof(*server));
+    if (server == NULL) {
+        return NULL;
+    }
+    server->allocator = allocator;
+    set_up(server, options, world);
+    int rc = make_store(server, "server call", sizeof(struct lull_server_call), &server->call_store);
+    if (rc == LULL_OK) {
+        rc = make_store(server, "server message", sizeof(struct server_held), &server->held_store);
+    }
+    if (rc != LULL_OK) {
+        free_server(server);
+        return NULL;
+    }
+    return server;
+}
+
 int lull_server_new(const struct lull_server_options *options, struct lull_server **out,
                     struct lull_error *error)
 {
@@ -162,19 +183,11 @@ int lull_server_new(const struct lull_server_options *options, struct lull_serve
     if (rc != LULL_OK) {
         return rc;
     }
-    const struct lull_allocator *allocator = executor_allocator(lull_loop_executor(world.loop));
-    struct lull_server *server = (struct lull_server *)mem_zeroed(allocator, sizeof(*server));
+    struct lull_executor *executor = lull_loop_executor(world.loop);
+    bool had_to_enter = executor_enter(executor);
+    struct lull_server *server = make_server(&resolved, &world);
+    executor_leave(executor, had_to_enter);
     if (server == NULL) {
-        return rc_fail(error, LULL_RC_NOMEM, "no memory for a server");
-    }
-    server->allocator = allocator;
-    set_up(server, &resolved, &world);
-    rc = make_store(server, "server call", sizeof(struct lull_server_call), &server->call_store);
-    if (rc == LULL_OK) {
-        rc = make_store(server, "server message", sizeof(struct server_held), &server->held_store);
-    }
-    if (rc != LULL_OK) {
-        free_server(server);
         return rc_fail(error, LULL_RC_NOMEM, "no memory for a server");
     }
     *out = server;

@@ -205,6 +205,39 @@ START_TEST(it_comes_and_goes_while_threads_block)
 }
 END_TEST
 
+/* ---- making */
+
+static void *make_and_unref(void *unused)
+{
+    const unsigned many = rounds(300, 50);
+    (void)unused;
+    for (unsigned i = 0; i < many; i++) {
+        lull_channel_unref(sync_channel(&served, loop));
+        struct lull_server *server = NULL;
+        struct lull_server_options options;
+        lull_server_options_init(&options);
+        options.loop = loop;
+        ck_assert_int_eq(lull_server_new(&options, &server, NULL), LULL_OK);
+        lull_server_free(server);
+    }
+    return NULL;
+}
+
+/* A count that is lost fails the invariant in lull_loop_free, and TSan sees what made it. */
+START_TEST(channels_and_servers_are_made_by_threads_while_another_drives)
+{
+    pthread_t makers[2];
+    ck_assert_int_eq(lull_loop_start(loop), LULL_OK);
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert_int_eq(pthread_create(&makers[i], NULL, make_and_unref, NULL), 0);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert_int_eq(pthread_join(makers[i], NULL), 0);
+    }
+    ck_assert_int_eq(lull_loop_join(loop), LULL_OK);
+}
+END_TEST
+
 static _Atomic(unsigned) started, joined;
 
 static void *start_and_join(void *arg)
@@ -363,6 +396,7 @@ static Suite *loop_thread_suite(void)
     tcase_add_test(cases, pings_are_answered_while_nobody_calls);
     tcase_add_test(cases, a_channel_falls_idle_while_nobody_calls);
     tcase_add_test(cases, it_comes_and_goes_while_threads_block);
+    tcase_add_test(cases, channels_and_servers_are_made_by_threads_while_another_drives);
     tcase_add_test(cases, every_start_from_any_thread_is_joined_once);
     tcase_add_test(cases, a_run_on_another_thread_goes_on_behind_it);
     tcase_add_test(cases, a_callback_stops_it_and_sees_its_signals_blocked);
