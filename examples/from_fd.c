@@ -139,7 +139,7 @@ static int ask(struct lull_channel *channel)
     options.timeout_ns = 5 * LULL_SECOND;
     if (lull_call_unary(channel, &options, lull_slice_static("ping", 4), on_done, &code, NULL, &error) != LULL_OK) {
         snprintf(told, sizeof(told), "%s", error.text);
-        return (int)lull_code_from_rc(error.rc);
+        return (int)lull_code_from_rc((int)error.rc);
     }
     while (code < 0) {
         (void)lull_loop_run_once(lull_channel_loop(channel), LULL_SECOND);

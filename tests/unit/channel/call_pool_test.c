@@ -55,7 +55,11 @@ START_TEST(channels_of_one_executor_share_what_calls_leave)
     struct lull_channel *first = open_another();
     make_a_call();
     ck_assert_ptr_eq(rig.channel->pool, first->pool);
+#ifdef LULL_NO_POOL
+    ck_assert_uint_eq(calls_from_the_allocator(), 2); /* each claim is a block of its own (RULINGS 26) */
+#else
     ck_assert_uint_eq(calls_from_the_allocator(), 1);
+#endif
     ck_assert_uint_eq(rig.channel->arenas->kept, 1);
     lull_channel_unref(first);
     rig_fini(&rig);
