@@ -28,7 +28,11 @@
 #define STEADY  1000
 #define WARM_UP 50
 
+#if defined(__clang__) /* which makes no clones */
+#define STEADY_FN __attribute__((noinline))
+#else
 #define STEADY_FN __attribute__((noinline, noclone))
+#endif
 #define MUST(cond)                                                                                 \
     do {                                                                                           \
         if (!(cond)) {                                                                             \

@@ -17,7 +17,8 @@
 enum { DATA = 0, HEADERS = 1, SETTINGS = 4, PING = 6, WINDOW_UPDATE = 8 };
 enum { ACK = 1, END_STREAM = 1, END_HEADERS = 4 };
 
-static const char preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+/* "PRI * HTTP/2.0" and what follows it (RFC 9113 §3.4). */
+#define PREFACE_BYTES ((size_t)24)
 
 static struct {
     struct endpoint base; /* first */
@@ -109,8 +110,8 @@ static void on_frame(const unsigned char *head, const unsigned char *payload, si
 static void parse(void)
 {
     size_t at = 0;
-    if (!peer.has_preface && peer.in_len >= sizeof(preface) - 1) {
-        at = sizeof(preface) - 1;
+    if (!peer.has_preface && peer.in_len >= PREFACE_BYTES) {
+        at = PREFACE_BYTES;
         peer.has_preface = 1;
         frame(SETTINGS, 0, 0, "", 0);
     }
