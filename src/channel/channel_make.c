@@ -29,26 +29,10 @@
 static int resolve_world(const struct lull_channel_options *options, struct lull_loop *own,
                          struct lull_world *world, struct lull_error *error)
 {
-    lull_world_init(world);
-    if (options->world != NULL) {
-        *world = *options->world;
+    int rc = loop_settle_world(options->world, options->loop, own, world, error);
+    if (rc != LULL_OK) {
+        return rc;
     }
-    if (options->loop != NULL && world->loop != NULL && options->loop != world->loop) {
-        return rc_fail(error, LULL_RC_INVALID, "options loop and world->loop are two loops");
-    }
-    if (options->loop != NULL) {
-        world->loop = options->loop;
-    }
-    if (world->loop == NULL) {
-        world->loop = own;
-    }
-    struct lull_clock *clock = lull_executor_clock(lull_loop_executor(world->loop));
-    if (world->clock != NULL && world->clock != clock) {
-        return rc_fail(error, LULL_RC_INVALID,
-                       "world->clock (%s) is not the clock of the loop's executor (%s)",
-                       world->clock->name, clock->name);
-    }
-    world->clock = clock;
     if (world->dial == NULL) {
         world->dial = dialer_tcp();
     }

@@ -7,6 +7,7 @@
 
 #include "base/cold.h"
 #include "base/invariant.h"
+#include "base/rc.h"
 #include "exec/executor.h"
 #include "exec/orphan.h"
 #include "exec/roles.h"
@@ -346,4 +347,33 @@ void lull_loop_stop(struct lull_loop *loop)
     if (!lull_executor_in_context(loop->executor)) {
         executor_call_verb(loop->executor, loop->ops->wake);
     }
+}
+
+LULL_COLD int loop_settle_world(const struct lull_world *given, struct lull_loop *loop, struct lull_loop *fallback,
+                                struct lull_world *world, struct lull_error *error)
+{
+    lull_world_init(world);
+    if (given != NULL) {
+        *world = *given;
+    }
+    if (loop != NULL && world->loop != NULL && loop != world->loop) {
+        return rc_fail(error, LULL_RC_INVALID, "options loop and world->loop are two loops");
+    }
+    if (loop != NULL) {
+        world->loop = loop;
+    }
+    if (world->loop == NULL) {
+        world->loop = fallback;
+    }
+    if (world->loop == NULL) {
+        return rc_fail(error, LULL_RC_INVALID, "option loop is NULL and world has none");
+    }
+    struct lull_clock *clock = lull_executor_clock(lull_loop_executor(world->loop));
+    if (world->clock != NULL && world->clock != clock) {
+        return rc_fail(error, LULL_RC_INVALID,
+                       "world->clock (%s) is not the clock of the loop's executor (%s)",
+                       world->clock->name, clock->name);
+    }
+    world->clock = clock;
+    return LULL_OK;
 }

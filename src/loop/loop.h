@@ -10,6 +10,7 @@
 
 #include "loop/loop_fork.h"
 #include "lull/loop.h"
+#include "lull/world.h"
 
 /* `until` of run_once that never waits. */
 #define LOOP_UNTIL_NOW INT64_MIN
@@ -24,6 +25,11 @@ int loop_new_kept(const struct lull_executor_options *options, struct lull_loop 
 
 /* The same loop while this thread is on its way through it, out of context; NULL: nobody counts its keepers. */
 struct lull_loop *loop_keep(struct lull_loop *loop);
+
+/* What a channel or a server makes of its options: a copy of `given` [nullable] in *world, with one loop, `loop`'s or its own, else
+ * `fallback` [nullable], and the clock of that loop. Two loops, two clocks or no loop: LULL_RC_INVALID and its reason. */
+int loop_settle_world(const struct lull_world *given, struct lull_loop *loop, struct lull_loop *fallback,
+                      struct lull_world *world, struct lull_error *error);
 
 /* Gives it back [nullable]; the last one frees the loop. Out of context. */
 void loop_unkeep(struct lull_loop *loop);

@@ -17,6 +17,7 @@
 #include "exec/executor.h"
 #include "exec/orphan.h"
 #include "exec/lane.h"
+#include "loop/loop.h"
 #include "lull/clock.h"
 #include "lull/credentials.h"
 #include "net/endpoint.h"
@@ -68,33 +69,6 @@ void server_release(struct lull_server *server)
 }
 
 /* ---- making one */
-
-/* The world's members, and the real thing where it has none. */
-static int resolve_world(struct lull_server_options *options, struct lull_world *world,
-                         struct lull_error *error)
-{
-    lull_world_init(world);
-    if (options->world != NULL) {
-        *world = *options->world;
-    }
-    if (options->loop != NULL && world->loop != NULL && options->loop != world->loop) {
-        return rc_fail(error, LULL_RC_INVALID, "options loop and world->loop are two loops");
-    }
-    if (options->loop != NULL) {
-        world->loop = options->loop;
-    }
-    if (world->loop == NULL) {
-        return rc_fail(error, LULL_RC_INVALID, "option loop is NULL and world has none");
-    }
-    struct lull_clock *clock = lull_executor_clock(lull_loop_executor(world->loop));
-    if (world->clock != NULL && world->clock != clock) {
-        return rc_fail(error, LULL_RC_INVALID,
-                       "world->clock (%s) is not the clock of the loop's executor (%s)",
-                       world->clock->name, clock->name);
-    }
-    world->clock = clock;
-    return LULL_OK;
-}
 
 static int make_store(struct lull_server *server, const char *name, size_t object_bytes,
                       struct lull_recycler **out)
@@ -178,7 +152,7 @@ int lull_server_new(const struct lull_server_options *options, struct lull_serve
     }
     int rc = server_options_resolve(options, &resolved, error);
     if (rc == LULL_OK) {
-        rc = resolve_world(&resolved, &world, error);
+        rc = loop_settle_world(resolved.world, resolved.loop, NULL, &world, error);
     }
     if (rc != LULL_OK) {
         return rc;
