@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* endpoint_tls and a peer that means harm, or a name that means more than it says. */
-#include <openssl/crypto.h>
 #include <stdlib.h>
 
 #include "tests/support/check_main.h"
 #include "tests/support/rounds.h"
+#include "tests/unit/net/scarce_openssl.h"
 #include "tests/unit/net/tls_world.h"
 
 #define ROUND_UPDATES 1000
@@ -230,34 +230,6 @@ END_TEST
 
 /* ---- want of memory in OpenSSL */
 
-static long allocations_left = -1; /* negative: any number */
-
-static bool has_one_left(void)
-{
-    return allocations_left < 0 || allocations_left-- > 0;
-}
-
-static void *scarce_malloc(size_t size, const char *file, int line)
-{
-    (void)file;
-    (void)line;
-    return has_one_left() ? malloc(size) : NULL;
-}
-
-static void *scarce_realloc(void *memory, size_t size, const char *file, int line)
-{
-    (void)file;
-    (void)line;
-    return size == 0 || has_one_left() ? realloc(memory, size) : NULL;
-}
-
-static void scarce_free(void *memory, const char *file, int line)
-{
-    (void)file;
-    (void)line;
-    free(memory);
-}
-
 /* One handshake with the n-th allocation and no other refused; false: there were not so many. */
 static bool shake_hands_without(long n, const char *authority, bool *is_up)
 {
@@ -292,7 +264,7 @@ START_TEST(want_of_memory_at_any_place_fails_a_handshake_and_lets_no_stranger_in
     static const char *const authorities[] = {"svc.test", "other.test"};
     bool is_up = false;
     long n = 0;
-    ck_assert_int_eq(CRYPTO_set_mem_functions(scarce_malloc, scarce_realloc, scarce_free), 1);
+    scarce_openssl();
     make_credentials("DNS:svc.test");
     for (; shake_hands_without(n, authorities[_i], &is_up); n += (long)test_rounds(1, 23)) {
         ck_assert_msg(_i == 0 || !is_up, "believed without allocation %ld", n);

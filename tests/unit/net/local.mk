@@ -24,9 +24,9 @@ if WITH_OPENSSL
 check_PROGRAMS += tests/unit/net/endpoint_tls_test
 tests_unit_net_endpoint_tls_test_SOURCES = tests/unit/net/endpoint_tls_test.c tests/unit/net/tls_world.h tests/support/certs.c tests/support/certs.h
 check_PROGRAMS += tests/unit/net/endpoint_tls_hostile_test
-tests_unit_net_endpoint_tls_hostile_test_SOURCES = tests/unit/net/endpoint_tls_hostile_test.c tests/unit/net/tls_world.h tests/support/certs.c tests/support/certs.h
+tests_unit_net_endpoint_tls_hostile_test_SOURCES = tests/unit/net/endpoint_tls_hostile_test.c tests/unit/net/scarce_openssl.h tests/unit/net/tls_world.h tests/support/certs.c tests/support/certs.h
 check_PROGRAMS += tests/unit/net/tls_ctx_test
-tests_unit_net_tls_ctx_test_SOURCES = tests/unit/net/tls_ctx_test.c tests/support/certs.c tests/support/certs.h
+tests_unit_net_tls_ctx_test_SOURCES = tests/unit/net/tls_ctx_test.c tests/unit/net/scarce_openssl.h tests/support/certs.c tests/support/certs.h
 else
 check_PROGRAMS += tests/unit/net/tls_none_test
 endif

@@ -2,7 +2,6 @@
 /* Credentials as an application makes them: what is read, and how a mistake is told. */
 #include "net/tls_ctx.h"
 
-#include <openssl/crypto.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "tests/support/certs.h"
 #include "tests/support/check_main.h"
 #include "tests/support/rounds.h"
+#include "tests/unit/net/scarce_openssl.h"
 
 #define WALL_S INT64_C(1800000000)
 
@@ -43,40 +43,12 @@ static void expect(int rc, const char *says)
 
 /* ---- want of memory in OpenSSL */
 
-static long allocations_left = -1; /* negative: any number */
-
-static bool has_one_left(void)
-{
-    return allocations_left < 0 || allocations_left-- > 0;
-}
-
-static void *scarce_malloc(size_t size, const char *file, int line)
-{
-    (void)file;
-    (void)line;
-    return has_one_left() ? malloc(size) : NULL;
-}
-
-static void *scarce_realloc(void *memory, size_t size, const char *file, int line)
-{
-    (void)file;
-    (void)line;
-    return size == 0 || has_one_left() ? realloc(memory, size) : NULL;
-}
-
-static void scarce_free(void *memory, const char *file, int line)
-{
-    (void)file;
-    (void)line;
-    free(memory);
-}
-
 /* First in the suite: these functions are taken before OpenSSL's first block only. One allocation and no other is refused, every third. */
 START_TEST(want_of_memory_is_never_told_as_a_mistake)
 {
     bool was_asked = true;
     long n = 0;
-    ck_assert_int_eq(CRYPTO_set_mem_functions(scarce_malloc, scarce_realloc, scarce_free), 1);
+    scarce_openssl();
     begin();
     options.ca_pem = options.identity.chain_pem = cert_pem(leaf);
     options.identity.key_pem = cert_key_pem(leaf);
