@@ -57,6 +57,14 @@ void caller_begin(struct caller *caller)
     caller->client.options.allow_short_timers = true;
 }
 
+void caller_keep_alive(struct caller *caller, int64_t time_ns, int64_t timeout_ns)
+{
+    if (time_ns != 0) {
+        caller->client.options.keepalive_time_ns = time_ns;
+        caller->client.options.keepalive_timeout_ns = timeout_ns;
+    }
+}
+
 void caller_open(struct caller *caller, const char *target)
 {
     ck_assert_int_eq(setenv("NET_TARGET", target, 1), 0);

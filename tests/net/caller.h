@@ -28,6 +28,8 @@ struct caller {
 
 /* With short timers, which are set in client.options before caller_open. */
 void caller_begin(struct caller *caller);
+/* Before caller_open; 0: the defaults. */
+void caller_keep_alive(struct caller *caller, int64_t time_ns, int64_t timeout_ns);
 void caller_open(struct caller *caller, const char *target);
 void caller_close(struct caller *caller);
 

@@ -91,8 +91,7 @@ static void begin_two(void)
     begin();
     town_do(&town, TOWN_SERVER, "exec ip addr add " OTHER "/24 dev s0");
     town_serve(&town, " --listen " OTHER ":" TOWN_PORT);
-    caller.client.options.keepalive_time_ns = LULL_SECOND;
-    caller.client.options.keepalive_timeout_ns = LULL_SECOND;
+    caller_keep_alive(&caller, LULL_SECOND, LULL_SECOND);
     caller_open(&caller, BOTH);
 }
 
@@ -288,8 +287,7 @@ static void lose_way(enum town_place place, const char *down, const char *cut)
                             .promise_ns = LULL_SECOND};
     begin();
     town_serve(&town, "");
-    caller.client.options.keepalive_time_ns = 2 * LULL_SECOND;
-    caller.client.options.keepalive_timeout_ns = LULL_SECOND;
+    caller_keep_alive(&caller, 2 * LULL_SECOND, LULL_SECOND);
     caller_open(&caller, TOWN_TARGET);
     talk_open(&talk, &caller);
     talk_say(&talk);

@@ -60,8 +60,7 @@ START_TEST(a_call_after_a_nat_forgot_pings_first_and_the_next_one_works)
                             .least_ns = LULL_SECOND,
                             .promise_ns = LULL_SECOND};
     begin();
-    caller.client.options.keepalive_time_ns = 3 * LULL_SECOND;
-    caller.client.options.keepalive_timeout_ns = LULL_SECOND;
+    caller_keep_alive(&caller, 3 * LULL_SECOND, LULL_SECOND);
     caller_open(&caller, TOWN_TARGET);
     rest_for(8 * LULL_SECOND);
     talk_ask(&talk, &caller, "/lull.Demo/Echo", "1", LULL_NEVER);
@@ -80,8 +79,7 @@ START_TEST(a_quiet_stream_is_kept_in_mind_by_keepalive)
                             .settings = "keepalive 3 s + 1 s",
                             .promise = "lives: PINGs come before it forgets"};
     begin();
-    caller.client.options.keepalive_time_ns = 3 * LULL_SECOND;
-    caller.client.options.keepalive_timeout_ns = LULL_SECOND;
+    caller_keep_alive(&caller, 3 * LULL_SECOND, LULL_SECOND);
     caller_open(&caller, TOWN_TARGET);
     talk_ask(&talk, &caller, "/lull.Demo/Slow", "12000", LULL_NEVER);
     talk_end(&talk, &caller, LULL_CODE_OK);

@@ -21,10 +21,7 @@ static void begin(int64_t time_ns, int64_t timeout_ns)
     town_make(&town, TOWN_ROUTED);
     town_serve(&town, "");
     caller_begin(&caller);
-    if (time_ns != 0) {
-        caller.client.options.keepalive_time_ns = time_ns;
-        caller.client.options.keepalive_timeout_ns = timeout_ns;
-    }
+    caller_keep_alive(&caller, time_ns, timeout_ns);
     caller_open(&caller, TOWN_TARGET);
     talk_open(&talk, &caller);
     talk_say(&talk);

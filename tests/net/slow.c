@@ -43,8 +43,7 @@ START_TEST(a_long_way_is_measured_and_no_reason_to_close)
                             .promise_ns = 600 * LULL_MS};
     struct pong pong = {0, 0};
     begin("--delay 300");
-    caller.client.options.keepalive_time_ns = LULL_SECOND;
-    caller.client.options.keepalive_timeout_ns = LULL_SECOND;
+    caller_keep_alive(&caller, LULL_SECOND, LULL_SECOND);
     caller_open(&caller, TOWN_TARGET);
     talk_ask(&talk, &caller, "/lull.Demo/Slow", "8000", LULL_NEVER);
     talk_end(&talk, &caller, LULL_CODE_OK);
@@ -66,8 +65,7 @@ static void chat_over(const char *how, const char *cut)
                             .promise = "lives: all messages, in their order"};
     char measured[64];
     begin(how);
-    caller.client.options.keepalive_time_ns = LULL_SECOND;
-    caller.client.options.keepalive_timeout_ns = 5 * LULL_SECOND;
+    caller_keep_alive(&caller, LULL_SECOND, 5 * LULL_SECOND);
     caller_open(&caller, TOWN_TARGET);
     talk_open(&talk, &caller);
     talk_chat(&talk, &caller, 20 * LULL_MS, 5 * LULL_SECOND);

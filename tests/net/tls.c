@@ -18,8 +18,7 @@ static void begin(int64_t time_ns, int64_t timeout_ns)
     town_make(&town, TOWN_ROUTED);
     town_serve(&town, town_tls_options());
     caller_begin(&caller);
-    caller.client.options.keepalive_time_ns = time_ns;
-    caller.client.options.keepalive_timeout_ns = timeout_ns;
+    caller_keep_alive(&caller, time_ns, timeout_ns);
     caller.client.options.credentials = town_trust();
     caller_open(&caller, TOWN_TARGET);
     lull_credentials_unref(caller.client.options.credentials);
