@@ -74,6 +74,11 @@ static void run_commands(struct lull_task *task, struct lull_executor *executor)
         call_outside_adopt(call);
     }
     run_orders(call, commands);
+    if (call->is_delivered) {
+        /* Given before the end, come behind it. There is nothing left to do, and nothing that holds the call for work that were posted. */
+        call_drop(call);
+        return;
+    }
     if ((commands & CALL_COMMAND_CANCEL) != 0 && !call->timeouts.is_expired_at_start) {
         /* Before the start, if both came: then nothing is dialled and no frame is sent. */
         call_cancel(call);

@@ -4,6 +4,8 @@
  */
 #include <string.h>
 
+#include "channel/call.h"
+#include "channel/call_cancel.h"
 #include "exec/executor.h"
 #include "lull/loop.h"
 #include "tests/support/check_main.h"
@@ -148,6 +150,30 @@ START_TEST(calls_that_are_flushed_end_as_others_do)
 }
 END_TEST
 
+/* What lull_call_resume and a send that was told to wait leave to the turn, when their thread has seen no end yet. */
+static void order_late(void)
+{
+    call_command(a.handle, CALL_COMMAND_WORK | CALL_COMMAND_WRITABLE | CALL_COMMAND_RESUME);
+}
+
+START_TEST(an_order_that_comes_behind_the_end_leaves_no_work_for_a_call_that_is_given_back)
+{
+    begin();
+    a.keeps_handle = true;
+    told_start(&rig, &a, NULL);
+    rig_settle(&rig);
+    lull_call_cancel(a.handle);
+    rig_settle(&rig);
+    order_late();
+    flush(); /* work would wait for the next turn */
+    ck_assert_uint_eq(a.handle->work_task.queued, 0);
+    lull_call_unref(a.handle);
+    rig_settle(&rig);
+    told_expect(&a, LULL_CODE_CANCELLED, "C");
+    end();
+}
+END_TEST
+
 static Suite *call_flush_suite(void)
 {
     Suite *suite = suite_create("call_flush");
@@ -157,6 +183,7 @@ static Suite *call_flush_suite(void)
     tcase_add_test(tcase, no_timer_is_judged_and_nothing_is_read);
     tcase_add_test(tcase, the_end_of_a_call_that_never_began_waits_for_a_turn);
     tcase_add_test(tcase, calls_that_are_flushed_end_as_others_do);
+    tcase_add_test(tcase, an_order_that_comes_behind_the_end_leaves_no_work_for_a_call_that_is_given_back);
     suite_add_tcase(suite, tcase);
     return suite;
 }
