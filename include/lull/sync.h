@@ -95,6 +95,7 @@ struct lull_sync_stream {
     struct lull_call *call;
     struct lull_sync_stream_shared *shared; /* with whoever drives */
     bool is_told_closed;                    /* the thread that receives */
+    unsigned cancelling;                    /* atomic */
 };
 
 /**
@@ -133,8 +134,8 @@ LULL_API int lull_sync_stream_half_close(struct lull_sync_stream *stream);
  */
 LULL_API int lull_sync_stream_recv(struct lull_sync_stream *stream, struct lull_slice *out);
 
-/** Ends the call with CANCELLED, which ends every wait; lull_sync_stream_finish follows all the same. Any thread, callbacks included, as
- * long as lull_sync_stream_finish has not returned. Since 0.3. */
+/** Ends the call with CANCELLED, which ends every wait; lull_sync_stream_finish follows all the same. Any thread, callbacks included, from
+ * lull_sync_stream_open for as long as the memory is there: beside lull_sync_stream_finish too, and behind it nothing happens. Since 0.3. */
 LULL_API void lull_sync_stream_cancel(struct lull_sync_stream *stream);
 
 /**

@@ -25,6 +25,9 @@
 /* A message of so many bytes is held alone. */
 #define BIG_BYTES ((size_t)64 * 1024)
 
+/* How often the end looks whether a cancel is still at work. */
+#define CANCEL_LOOK_NS (50 * LULL_US)
+
 /* What stands for a waiter when the call is over. */
 static char over;
 
@@ -211,9 +214,30 @@ int lull_sync_stream_open(struct lull_channel *channel, const struct lull_call_o
     return rc;
 }
 
+/*
+ * The handle is the stream's, and lull_sync_stream_finish gives it back whatever another thread is about to do with it. So a cancel says
+ * that it is at work, and finish waits for that. Sequentially consistent, "I am at work, then I look" against "I take it away, then I look
+ * who is at work": not both can miss.
+ */
 void lull_sync_stream_cancel(struct lull_sync_stream *stream)
 {
-    lull_call_cancel(stream->call);
+    (void)__atomic_fetch_add(&stream->cancelling, 1, __ATOMIC_SEQ_CST);
+    lull_call_cancel(__atomic_load_n(&stream->call, __ATOMIC_SEQ_CST));
+    /* The stream may be gone behind this. */
+    (void)__atomic_fetch_sub(&stream->cancelling, 1, __ATOMIC_SEQ_CST);
+}
+
+/* A cancel waits for nobody, but its thread may be put aside in the middle: sleeping lets it run whatever its priority is. */
+static struct lull_call *take_call(struct lull_sync_stream *stream)
+{
+    struct wait_cell nobodys;
+    struct lull_call *call = __atomic_exchange_n(&stream->call, NULL, __ATOMIC_SEQ_CST);
+    wait_cell_init(&nobodys);
+    while (__atomic_load_n(&stream->cancelling, __ATOMIC_SEQ_CST) != 0) {
+        (void)wait_cell_wait(&nobodys, 0, CANCEL_LOOK_NS);
+    }
+    wait_cell_fini(&nobodys);
+    return call;
 }
 
 /* ---- waiting */
@@ -389,7 +413,7 @@ static void hand_over(struct lull_sync_stream *stream, struct lull_sync_result *
         lull_sync_result_fini(&shared->ended);
     }
     let_go(shared);
-    lull_call_unref(stream->call);
+    lull_call_unref(take_call(stream));
     lull_channel_unref(stream->channel);
 }
 

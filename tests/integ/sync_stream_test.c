@@ -356,6 +356,51 @@ START_TEST(what_is_wrong_is_told)
 }
 END_TEST
 
+/* ---- a cancel beside the end */
+
+#define CANCELLED_MAX 400
+
+static struct lull_sync_stream cancelled[CANCELLED_MAX];
+static atomic_uint opened; /* how many of them; CANCELLED_MAX + 1: no more will come */
+
+/* Cancels the newest over and over: before its end, beside it and behind it. */
+static void *cancel_newest(void *arg)
+{
+    unsigned seen;
+    (void)arg;
+    while ((seen = atomic_load(&opened)) <= CANCELLED_MAX) {
+        if (seen != 0) {
+            lull_sync_stream_cancel(&cancelled[seen - 1]);
+        }
+    }
+    return NULL;
+}
+
+START_TEST(a_cancel_may_meet_the_end_in_another_thread_and_comes_behind_it_for_nothing)
+{
+    pthread_t threads[2];
+    const unsigned many = rounds(CANCELLED_MAX, 50);
+    atomic_store(&opened, 0);
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, cancel_newest, NULL), 0);
+    }
+    for (unsigned i = 0; i < many; i++) {
+        struct lull_sync_result result;
+        open_stream(&cancelled[i], METHOD_ECHO, LULL_NEVER);
+        atomic_store(&opened, i + 1);
+        lull_sync_result_init(&result);
+        ck_assert_int_eq(lull_sync_stream_finish(&cancelled[i], &result), LULL_OK);
+        ck_assert(result.status.code == LULL_CODE_CANCELLED || result.status.code == LULL_CODE_OK);
+        lull_sync_result_fini(&result);
+    }
+    atomic_store(&opened, CANCELLED_MAX + 1);
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+    }
+    ck_assert_int_eq(sync_call(channel, METHOD_ECHO, LULL_NEVER), LULL_CODE_OK);
+}
+END_TEST
+
 static Suite *sync_stream_suite(void)
 {
     Suite *suite = suite_create("sync_stream");
@@ -375,6 +420,7 @@ static Suite *sync_stream_suite(void)
     tcase_add_test(cases, closing_the_channel_ends_every_wait);
     tcase_add_test(cases, in_a_callback_nothing_blocks);
     tcase_add_test(cases, what_is_wrong_is_told);
+    tcase_add_test(cases, a_cancel_may_meet_the_end_in_another_thread_and_comes_behind_it_for_nothing);
     suite_add_tcase(suite, cases);
     return suite;
 }
