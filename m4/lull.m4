@@ -113,30 +113,43 @@ AC_DEFUN([LULL_SYMBOLIC], [
 ])
 
 dnl LULL_LEAN: SIZE_CFLAGS and LEAN_LDFLAGS, for what an installed library need not carry: functions that only tests call, the padding
-dnl before functions, loops and segments, and second pieces of functions, which cost more to unwind than they save: of the call path
-dnl not an instruction comes from any of these (scripts/check-weight.sh, bench/guard.sh). COLD_CFLAGS is for the files on COLD of Makefile.am,
-dnl in a build that is made quick otherwise: one for a debugger or a sanitizer stays what it is.
+dnl before functions, loops and segments, second pieces of functions, which cost more to unwind than they save, and a jump of its own on the
+dnl way to each function of another library: of the call path not an instruction comes from any of these (scripts/check-weight.sh,
+dnl bench/guard.sh). Addresses that are only to be moved are packed where the C library is known to unpack them: glibc 2.36; an older one
+dnl refuses such a library. COLD_CFLAGS is for the files on COLD of Makefile.am, in a build that is made quick otherwise: one for a
+dnl debugger or a sanitizer stays what it is.
 AC_DEFUN([LULL_LEAN], [
   SIZE_CFLAGS=
   COLD_CFLAGS=
   LEAN_LDFLAGS=
   m4_foreach_w([lull_flag], [-ffunction-sections -fdata-sections -falign-functions=1 -falign-loops=1 -falign-jumps=1
-      -fno-reorder-blocks-and-partition -fno-partial-inlining -fno-tree-vectorize],
+      -fno-reorder-blocks-and-partition -fno-partial-inlining -fno-tree-vectorize -fno-plt],
     [LULL_TRY_CFLAG(lull_flag, [SIZE_CFLAGS])])
   AS_CASE([" $CFLAGS "], [*' -O2 '* | *' -O3 '*], [AS_IF([test "x$enable_sanitizer" = xno], [
-    LULL_TRY_CFLAG([-Os], [COLD_CFLAGS])])])
-  m4_foreach_w([lull_flag], [-Wl,--gc-sections -Wl,-z,noseparate-code], [
-    AC_MSG_CHECKING([whether the linker takes lull_flag])
-    lull_save_LDFLAGS=$LDFLAGS
-    LDFLAGS="$LDFLAGS lull_flag"
-    AC_LINK_IFELSE([AC_LANG_PROGRAM([], [])],
-      [LEAN_LDFLAGS="$LEAN_LDFLAGS lull_flag"
-       AC_MSG_RESULT([yes])], [AC_MSG_RESULT([no])])
-    LDFLAGS=$lull_save_LDFLAGS
-  ])
+    LULL_TRY_CFLAG([-Oz], [COLD_CFLAGS])
+    AS_IF([test -z "$COLD_CFLAGS"], [LULL_TRY_CFLAG([-Os], [COLD_CFLAGS])])])])
+  m4_foreach_w([lull_flag], [-Wl,--gc-sections -Wl,-z,noseparate-code],
+    [LULL_TRY_LEAN_LDFLAG([lull_flag], [AC_LANG_PROGRAM([], [])])])
+  LULL_TRY_LEAN_LDFLAG([-Wl,-z,pack-relative-relocs], [AC_LANG_PROGRAM([
+    #include <limits.h>
+    #if !defined(__GLIBC__) || !__GLIBC_PREREQ(2, 36)
+    #error "may not unpack them"
+    #endif
+    static const char *const moved = "moved";], [return *moved == 0;])])
   AC_SUBST([SIZE_CFLAGS])
   AC_SUBST([COLD_CFLAGS])
   AC_SUBST([LEAN_LDFLAGS])
+])
+
+dnl LULL_TRY_LEAN_LDFLAG(FLAG, PROGRAM): adds FLAG to LEAN_LDFLAGS if PROGRAM links with it, and without a warning.
+AC_DEFUN([LULL_TRY_LEAN_LDFLAG], [
+  AC_MSG_CHECKING([whether the linker takes $1])
+  lull_save_LDFLAGS=$LDFLAGS
+  LDFLAGS="$LDFLAGS -Wl,--fatal-warnings $1"
+  AC_LINK_IFELSE([$2],
+    [LEAN_LDFLAGS="$LEAN_LDFLAGS $1"
+     AC_MSG_RESULT([yes])], [AC_MSG_RESULT([no])])
+  LDFLAGS=$lull_save_LDFLAGS
 ])
 
 dnl LULL_ADAPTER(NAME, MODULE, PACKAGE): NAME_CFLAGS, NAME_LIBS and HAVE_NAME for the tests and examples of one adapter.

@@ -9,7 +9,7 @@
 #   race                                the tests of several threads (tests/race.mk), loopback included, under TSan
 #   poll                                unit, sim and integ tests with the built-in loop on poll(2)
 #   without-openssl without-cares       unit, sim and integ tests of the smaller library
-#   size                                what liblull.so weighs (check-weight.sh): of the default build and of the smaller ones
+#   size                                what liblull.so weighs (check-weight.sh): of the default build, of the smaller ones and of Debian's
 #   abi                                 abidiff against the newest tag, as far as there is one (scripts/abi-since-tag.sh)
 #   deb                                 Debian packages from a clean export; a program built with what they install (scripts/check-deb.sh)
 #   distcheck                           the release archive, built, tested, installed and removed again
@@ -63,6 +63,10 @@ sizes() {
     so_size without-openssl --without-openssl
     so_size without-cares --without-cares
     so_size without-openssl-and-cares --without-openssl --without-cares
+    if command -v dpkg-buildflags >/dev/null 2>&1; then
+        hardened() { DEB_BUILD_MAINT_OPTIONS=hardening=+all dpkg-buildflags --get "$1"; }
+        so_size "hardened as Debian's" CFLAGS="$(hardened CFLAGS)" CPPFLAGS="$(hardened CPPFLAGS)" LDFLAGS="$(hardened LDFLAGS)"
+    fi
 }
 
 lint() {
