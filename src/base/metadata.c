@@ -16,8 +16,8 @@
 /* RFC 9113 section 6.5.2: what a field weighs beside its name and value. */
 #define FIELD_BYTES ((size_t)32)
 
-#define FIRST_ITEMS ((size_t)8)
-#define FIRST_BYTES ((size_t)256)
+#define FIRST_ITEMS ((size_t)4)
+#define FIRST_BYTES ((size_t)128)
 
 /* How much of a faulty key an error shows. */
 #define SHOWN_KEY_BYTES ((size_t)64)

@@ -299,7 +299,7 @@ static void on_opened(struct lull_call *call, const struct connection *connectio
     call->attempts = connection->subchannel->attempts - call->attempts_before;
     call_set_phase(call, LULL_PHASE_SENDING);
     strbuf_init(&sb, call->arena->peer, sizeof(call->arena->peer));
-    strbuf_add(&sb, h2_transport_peer(connection->transport)->text);
+    strbuf_add(&sb, h2_transport_peer(connection->transport));
     const char *timeout = h2_transport_last_timeout(connection->transport);
     TRACE(&call->channel->trace, LULL_EVENT_CALL_SENT, call->id,
           "%s: stream %" PRId32 "%s%s, %zu byte%s", call->arena->peer, call->stream.id,

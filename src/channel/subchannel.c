@@ -54,7 +54,7 @@ const char *subchannel_tls_hint(const struct subchannel *sub)
 
 const char *connection_peer_text(const struct connection *connection)
 {
-    return h2_transport_peer(connection->transport)->text;
+    return h2_transport_peer(connection->transport);
 }
 
 /* ---- facts of the transport */
@@ -144,7 +144,7 @@ static void on_transport_closed(struct h2_transport *transport, const struct h2_
             fail_greeting(sub, end);
         } else if (sub->phase == SUBCHANNEL_READY) {
             TRACE(sub->options.trace, LULL_EVENT_LOST, 0, "%s: %s",
-                  h2_transport_peer(transport)->text, end->text);
+                  h2_transport_peer(transport), end->text);
             set_failure(sub, end->sys_errno, end->text);
             subchannel_set_phase(sub, SUBCHANNEL_IDLE, end->text);
         }

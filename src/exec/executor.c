@@ -555,6 +555,16 @@ void executor_set_pool_of_calls(struct lull_executor *executor, void *pool)
     executor->pool_of_calls = pool;
 }
 
+struct h2_stock *executor_stock(const struct lull_executor *executor)
+{
+    return executor->stock;
+}
+
+void executor_set_stock(struct lull_executor *executor, struct h2_stock *stock)
+{
+    executor->stock = stock;
+}
+
 uint64_t executor_turn_number(const struct lull_executor *executor)
 {
     return executor->turns_with_frees + (executor->is_quiet ? 1 : 0);

@@ -9,6 +9,7 @@
 #include "lull/executor.h"
 #include "lull/loop.h"
 
+struct h2_stock;
 struct lanes;
 struct size_classes;
 struct timerq;
@@ -77,6 +78,10 @@ unsigned executor_channels(const struct lull_executor *executor);
 /* What calls of all channels here leave for the next ones (channel/call_pool.h), whose affair it is; NULL: there is none. In context. */
 void *executor_pool_of_calls(const struct lull_executor *executor);
 void executor_set_pool_of_calls(struct lull_executor *executor, void *pool);
+
+/* What connections here share (h2/stock.h), whose affair it is; NULL: there is none. In context. */
+struct h2_stock *executor_stock(const struct lull_executor *executor);
+void executor_set_stock(struct lull_executor *executor, struct h2_stock *stock);
 
 /* Blocks of many small sizes, used again by everything on this executor: nghttp2's. Trimmed with the executor. */
 struct size_classes *executor_classes(struct lull_executor *executor);

@@ -65,6 +65,7 @@ struct lull_executor {
 
     unsigned channels; /* made and not freed */
     void *pool_of_calls; /* theirs */
+    struct h2_stock *stock; /* of their connections */
     struct lull_clock *clock;
     struct lull_fake_clock *driven_by; /* [nullable] */
     const struct lull_allocator *allocator;

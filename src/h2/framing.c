@@ -11,7 +11,6 @@
 #include "h2/flow.h"
 #include "h2/inner.h"
 #include "h2/slabs.h"
-#include "lull/recycler.h"
 
 /* Messages up to here come in slabs that are used again; how many of those are kept. */
 #define SMALL_BYTES ((size_t)512)
@@ -45,19 +44,11 @@ static struct lull_slab *new_slab(struct h2_transport *t, size_t len)
 {
     struct lull_slab *slab;
     if (len <= SMALL_BYTES) {
-        return slabs_claim(t, &t->framing.small, "h2 message", SMALL_BYTES, SMALL_KEEP);
+        return slabs_claim(t, &t->stock->small, "h2 message", SMALL_BYTES, SMALL_KEEP);
     }
     slab = slab_new(executor_allocator(t->executor), len);
     executor_counters(t->executor)->allocations += slab != NULL;
     return slab;
-}
-
-void framing_fini(struct framing_state *framing)
-{
-    lull_recycler_free(framing->small);
-    lull_recycler_free(framing->runs);
-    framing->small = NULL;
-    framing->runs = NULL;
 }
 
 /* The message is whole. */
@@ -259,7 +250,7 @@ static size_t take_run(struct h2_stream *stream, const uint8_t *bytes, size_t le
     if (count < 2 || taken < SMALL_BYTES / 2) {
         return 0;
     }
-    slab = taken <= SMALL_BYTES ? new_slab(t, taken) : slabs_claim(t, &t->framing.runs, "h2 messages", RUN_BYTES, RUN_KEEP);
+    slab = taken <= SMALL_BYTES ? new_slab(t, taken) : slabs_claim(t, &t->stock->runs, "h2 messages", RUN_BYTES, RUN_KEEP);
     if (slab == NULL) {
         return 0;
     }

@@ -13,18 +13,8 @@
 #include <stdint.h>
 
 struct h2_stream;
-struct h2_transport;
-struct lull_recycler;
 
 #define FRAMING_PREFIX_BYTES 5
-
-/* A transport's stores of slabs for small messages: a steady call allocates none. */
-struct framing_state {
-    struct lull_recycler *small; /* of one message; NULL before the first */
-    struct lull_recycler *runs;  /* of many; NULL before the first */
-};
-
-void framing_fini(struct framing_state *framing);
 
 void framing_prefix(uint8_t prefix[FRAMING_PREFIX_BYTES], uint32_t len);
 

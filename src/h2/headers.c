@@ -170,48 +170,21 @@ static size_t encoded_bytes(const struct lull_metadata *metadata)
     return sum;
 }
 
-/* Scratch memory for `count` fields and `encoded` bytes; kept. */
-static int reserve(struct h2_transport *t, size_t count, size_t encoded)
-{
-    struct headers_state *headers = &t->headers;
-    const struct lull_allocator *allocator = executor_allocator(t->executor);
-    if (count > headers->fields_cap) {
-        nghttp2_nv *fields =
-            mem_resize_array(allocator, headers->fields, count, sizeof(*headers->fields));
-        if (fields == NULL) {
-            return LULL_RC_NOMEM;
-        }
-        executor_counters(t->executor)->allocations++;
-        headers->fields = fields;
-        headers->fields_cap = count;
-    }
-    if (encoded > headers->encoded_cap) {
-        char *room = mem_resize(allocator, headers->encoded, encoded);
-        if (room == NULL) {
-            return LULL_RC_NOMEM;
-        }
-        executor_counters(t->executor)->allocations++;
-        headers->encoded = room;
-        headers->encoded_cap = encoded;
-    }
-    return LULL_OK;
-}
-
 int headers_build(struct h2_transport *t, const struct h2_request *request, nghttp2_nv **fields,
                   size_t *count)
 {
     struct headers_state *headers = &t->headers;
     const size_t custom = request->metadata == NULL ? 0 : request->metadata->count;
-    const int rc = reserve(t, OWN_FIELDS + custom, encoded_bytes(request->metadata));
+    const int rc = stock_reserve_fields(t->executor, t->stock, OWN_FIELDS + custom, encoded_bytes(request->metadata));
     if (rc != LULL_OK) {
         return rc;
     }
-    *count = put_own(t, request, headers->fields);
+    *count = put_own(t, request, t->stock->fields);
     if (custom != 0) {
         *count +=
-            put_custom(headers, request->metadata, headers->fields + *count, headers->encoded);
+            put_custom(headers, request->metadata, t->stock->fields + *count, t->stock->encoded);
     }
-    *fields = headers->fields;
+    *fields = t->stock->fields;
     return LULL_OK;
 }
 
@@ -275,16 +248,16 @@ int headers_build_answer(struct h2_transport *t, const struct headers_answer *an
     if (headers_answer_bytes(answer) > HEADERS_BLOCK_MAX_BYTES) {
         return LULL_RC_LIMIT;
     }
-    const int rc = reserve(t, ANSWER_FIELDS + custom, message + encoded_bytes(answer->metadata));
+    const int rc = stock_reserve_fields(t->executor, t->stock, ANSWER_FIELDS + custom, message + encoded_bytes(answer->metadata));
     if (rc != LULL_OK) {
         return rc;
     }
-    *count = put_answer(headers, answer, headers->fields, headers->encoded);
+    *count = put_answer(headers, answer, t->stock->fields, t->stock->encoded);
     if (custom != 0) {
-        *count += put_custom(headers, answer->metadata, headers->fields + *count,
-                             message == 0 ? headers->encoded : headers->encoded + message);
+        *count += put_custom(headers, answer->metadata, t->stock->fields + *count,
+                             message == 0 ? t->stock->encoded : t->stock->encoded + message);
     }
-    *fields = headers->fields;
+    *fields = t->stock->fields;
     return LULL_OK;
 }
 
@@ -297,8 +270,5 @@ void headers_init(struct h2_transport *t)
 
 void headers_fini(struct h2_transport *t)
 {
-    const struct lull_allocator *allocator = executor_allocator(t->executor);
-    mem_release(allocator, t->headers.fields);
-    mem_release(allocator, t->headers.encoded);
     metadata_list_fini(&t->headers.block);
 }

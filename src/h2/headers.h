@@ -6,8 +6,8 @@
  * are kept, dropped or a fault. Called by transport.c, answer.c and session_cb.c; a server's requests come in through incoming.c. Must
  * not know what a field means to a call.
  *
- * A connection sends and receives one block at a time, so the transport has one set of scratch memory for each way, and a steady
- * call allocates nothing here.
+ * Blocks are made one at a time, in memory that all connections share (stock.h); a connection receives one at a time, into the transport's. A
+ * steady call allocates nothing here.
  */
 #ifndef H2_HEADERS_H
 #define H2_HEADERS_H
@@ -30,10 +30,6 @@ struct h2_transport;
 
 struct headers_state {
     /* going out */
-    nghttp2_nv *fields;
-    size_t fields_cap;
-    char *encoded; /* base64 of "-bin" values */
-    size_t encoded_cap;
     struct {
         uint32_t name;
         uint32_t value;

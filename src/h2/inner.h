@@ -19,6 +19,7 @@
 #include "h2/send.h"
 #include "h2/serving.h"
 #include "h2/session.h"
+#include "h2/stock.h"
 #include "h2/stream.h"
 #include "h2/transport.h"
 
@@ -29,13 +30,13 @@ struct h2_transport {
     const struct h2_transport_ops *ops;
     const struct h2_server_ops *server_ops; /* NULL: a client */
     void *owner;
-    struct addr peer;
+    char peer[ADDR_TEXT_BYTES];
 
+    struct h2_stock *stock;
     struct session session;
     struct send_state send;
     struct recv_state recv;
     struct headers_state headers;
-    struct framing_state framing;
     struct goaway_state goaway;
     struct ping_state ping;
     struct keepalive_glue keepalive;

@@ -17,10 +17,11 @@ liblull_core_la_SOURCES += \
 	src/h2/session.c src/h2/session.h \
 	src/h2/session_cb.c src/h2/session_cb.h \
 	src/h2/slabs.c src/h2/slabs.h \
+	src/h2/stock.c src/h2/stock.h \
 	src/h2/stream.c src/h2/stream.h \
 	src/h2/transport.c src/h2/transport.h \
 	src/h2/unsent.c src/h2/unsent.h
 
 # Hardly ever runs.
 COLD += \
-	src/h2/goaway.lo src/h2/ping.lo src/h2/preface.lo src/h2/serving.lo src/h2/session.lo src/h2/unsent.lo
+	src/h2/goaway.lo src/h2/ping.lo src/h2/preface.lo src/h2/serving.lo src/h2/session.lo src/h2/stock.lo src/h2/unsent.lo

@@ -92,7 +92,7 @@ static void drop_batch(struct batch *batch)
 
 static void note_block(struct send_state *send, const uint8_t *chunk, size_t len)
 {
-    /* Every chunk but the client's magic starts with a frame's head. */
+    /* Every chunk starts with a frame's head. */
     if (len >= FRAME_HEAD_BYTES &&
         (chunk[3] == NGHTTP2_HEADERS || chunk[3] == NGHTTP2_CONTINUATION)) {
         send->is_within_block = (chunk[4] & NGHTTP2_FLAG_END_HEADERS) == 0;
@@ -163,10 +163,20 @@ static bool put_notice(struct h2_transport *t, struct batch *batch)
     return true;
 }
 
+/* A client's preface is the first thing that goes; session.c took it from nghttp2. */
+static void put_preface(struct h2_transport *t, struct batch *batch)
+{
+    if (t->send.pulled_bytes == 0 && !transport_is_server(t)) {
+        add_copy(batch, NGHTTP2_CLIENT_MAGIC, NGHTTP2_CLIENT_MAGIC_LEN);
+        t->send.pulled_bytes = NGHTTP2_CLIENT_MAGIC_LEN;
+    }
+}
+
 /* Fills the batch. 0 or nghttp2's error. */
 static int pull(struct h2_transport *t, struct batch *batch)
 {
     ssize_t len;
+    put_preface(t, batch);
     do {
         if (!has_room(batch)) {
             batch->is_full = true;

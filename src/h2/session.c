@@ -25,9 +25,18 @@ static void *count(struct session *session, void *memory)
     return memory;
 }
 
+/* The first block of this size is the frame buffer, asked for when the session is made (stock.h); later ones are CONTINUATIONs'. */
+static bool is_frame(const struct session *session, size_t size)
+{
+    return size == H2_STOCK_FRAME_BYTES && session->frame == NULL;
+}
+
 static void *session_malloc(size_t size, void *ctx)
 {
     struct session *session = ctx;
+    if (is_frame(session, size)) {
+        return count(session, session->frame = session->stock->frame);
+    }
     return count(session, size_classes_alloc(session->classes, size));
 }
 
@@ -43,14 +52,23 @@ static void *session_calloc(size_t each, size_t number, void *ctx)
 static void *session_realloc(void *memory, size_t size, void *ctx)
 {
     struct session *session = ctx;
-    void *resized = size_classes_resize(session->classes, memory, size);
+    void *resized;
+    if (memory == NULL) {
+        return session_malloc(size, ctx);
+    }
+    if (memory == session->frame) {
+        return size <= H2_STOCK_FRAME_BYTES ? memory : NULL; /* nghttp2 makes another and frees this one */
+    }
+    resized = size_classes_resize(session->classes, memory, size);
     return resized == memory ? memory : count(session, resized);
 }
 
 static void session_release(void *memory, void *ctx)
 {
     struct session *session = ctx;
-    size_classes_release(session->classes, memory);
+    if (memory != session->frame) {
+        size_classes_release(session->classes, memory);
+    }
 }
 
 static int32_t window(uint32_t bytes)
@@ -99,14 +117,24 @@ static void lift_reset_limit(nghttp2_option *option)
 #endif
 }
 
+/* The preface waits in the frame buffer, where it cannot stay: send.c sends it. */
+static int take_preface(struct session *session)
+{
+    const uint8_t *preface;
+    const ssize_t len = nghttp2_session_mem_send(session->nghttp2, &preface);
+    return len == NGHTTP2_CLIENT_MAGIC_LEN ? 0 : NGHTTP2_ERR_NOMEM;
+}
+
 static int make(struct h2_transport *t, const nghttp2_session_callbacks *callbacks,
                 const nghttp2_option *option)
 {
     struct session *session = &t->session;
-    return transport_is_server(t)
-               ? nghttp2_session_server_new3(&session->nghttp2, callbacks, t, option, &session->mem)
-               : nghttp2_session_client_new3(&session->nghttp2, callbacks, t, option,
-                                             &session->mem);
+    int rv;
+    if (transport_is_server(t)) {
+        return nghttp2_session_server_new3(&session->nghttp2, callbacks, t, option, &session->mem);
+    }
+    rv = nghttp2_session_client_new3(&session->nghttp2, callbacks, t, option, &session->mem);
+    return rv == 0 ? take_preface(session) : rv;
 }
 
 int session_init(struct h2_transport *t)
@@ -117,6 +145,7 @@ int session_init(struct h2_transport *t)
     int rc = LULL_RC_NOMEM;
 
     session->classes = executor_classes(t->executor);
+    session->stock = t->stock;
     session->mem.mem_user_data = session;
     session->mem.malloc = session_malloc;
     session->mem.calloc = session_calloc;
@@ -131,11 +160,7 @@ int session_init(struct h2_transport *t)
     nghttp2_option_set_max_settings(option, SETTINGS_MAX);
     nghttp2_option_set_no_closed_streams(option, transport_is_server(t) ? 1 : 0);
     lift_reset_limit(option);
-    if (make(t, callbacks, option) != 0) {
-        session->nghttp2 = NULL;
-        goto out;
-    }
-    if (submit_settings(t) == 0) {
+    if (make(t, callbacks, option) == 0 && submit_settings(t) == 0) {
         rc = LULL_OK;
     }
 out:

@@ -16,6 +16,7 @@
 
 #include <nghttp2/nghttp2.h>
 
+struct h2_stock;
 struct h2_transport;
 struct size_classes;
 
@@ -23,11 +24,13 @@ struct session {
     nghttp2_session *nghttp2; /* NULL before session_init */
     nghttp2_mem mem;
     struct size_classes *classes; /* the executor's: sessions of one executor share them */
+    struct h2_stock *stock;       /* likewise */
+    void *frame;                  /* the frame buffer that it was lent; NULL before it asked */
     uint64_t blocks;              /* that nghttp2 asked for, and moves of one; from wherever they came */
     bool is_busy;    /* an nghttp2 function is on the stack */
 };
 
-/* Makes the session with the preface, SETTINGS and the connection's window queued. LULL_OK or LULL_RC_NOMEM. */
+/* Makes the session with SETTINGS and the connection's window queued, behind a client's preface, which send.c puts first. LULL_OK or LULL_RC_NOMEM. */
 LULL_COLD int session_init(struct h2_transport *t);
 
 /* Frees it. Harmless before session_init. */

@@ -54,8 +54,8 @@ static void release(struct h2_transport *t)
     send_fini(&t->send);
     headers_fini(t);
     incoming_fini(t);
-    framing_fini(&t->framing);
     outbox_state_fini(&t->outbox);
+    stock_leave(t->executor, t->stock);
     mem_release(allocator, t);
 }
 
@@ -78,7 +78,7 @@ static struct h2_transport *make(struct lull_executor *executor, struct endpoint
     t->executor = executor;
     t->endpoint = endpoint;
     t->options = *options;
-    t->peer = endpoint->peer;
+    memcpy(t->peer, endpoint->peer.text, sizeof(t->peer));
     list_init(&t->streams);
     list_init(&t->ended);
     lull_task_init(&t->flush, flush);
@@ -104,7 +104,8 @@ int transport_start(struct lull_executor *executor, struct endpoint *endpoint,
     t->ops = ops;
     t->server_ops = server_ops;
     t->owner = owner;
-    rc = session_init(t);
+    t->stock = stock_join(executor);
+    rc = t->stock == NULL ? LULL_RC_NOMEM : session_init(t);
     if (rc == LULL_OK) {
         rc = keepalive_glue_init(t);
     }
@@ -136,9 +137,9 @@ void *h2_transport_owner(const struct h2_transport *transport)
     return transport->owner;
 }
 
-const struct addr *h2_transport_peer(const struct h2_transport *transport)
+const char *h2_transport_peer(const struct h2_transport *transport)
 {
-    return &transport->peer;
+    return transport->peer;
 }
 
 bool h2_transport_can_open(const struct h2_transport *transport)

@@ -73,7 +73,8 @@ LULL_COLD int h2_transport_new(struct lull_executor *executor, struct endpoint *
                      void *owner, struct h2_transport **out);
 
 void *h2_transport_owner(const struct h2_transport *transport);
-const struct addr *h2_transport_peer(const struct h2_transport *transport);
+/* Its address, readable. */
+const char *h2_transport_peer(const struct h2_transport *transport);
 
 /* True when a stream opened now would go out at once: SETTINGS came, no GOAWAY, fewer open than the peer's limit. */
 bool h2_transport_can_open(const struct h2_transport *transport);

@@ -118,6 +118,105 @@ START_TEST(making_may_fail_and_leaves_the_endpoint)
 }
 END_TEST
 
+/* What another session may leave in the frame buffer that all of them write into. */
+static enum io scribbling_writev(struct endpoint *endpoint, const struct io_piece *pieces, size_t count, size_t *wrote)
+{
+    memset(t->stock->frame, 0xa5, sizeof(t->stock->frame));
+    return counted_writev(endpoint, pieces, count, wrote);
+}
+
+/* Blocks of several frames, payload that is copied and payload that is not, and a pipe that takes little at a time. Its output is kept. */
+static size_t speak(bool scribbles, char *large, uint8_t *into)
+{
+    struct h2_transport_options options = world_options();
+    struct h2_request request = a_request();
+    struct lull_metadatum item = lull_metadatum_text("x-large", large);
+    struct lull_metadata metadata = {&item, 1};
+    size_t len;
+    world_begin_as(&options, (struct pipe_options){.capacity_bytes = 20000}, NULL);
+    if (scribbles) {
+        counted_ops.writev = scribbling_writev;
+        memset(t->stock->frame, 0xa5, sizeof(t->stock->frame));
+    }
+    SAY(F1);
+    run();
+    request.metadata = &metadata;
+    for (unsigned i = 0; i < 6; i++) {
+        request.message = lull_slice_static(large, i % 2 == 0 ? 3000 : 40000);
+        (void)open_with(i, &request);
+    }
+    for (unsigned i = 0; i < 200; i++) {
+        run_turn();
+        if (scribbles) {
+            memset(t->stock->frame, 0x5a, sizeof(t->stock->frame));
+        }
+    }
+    for (uint32_t id = 1; id < 12; id += 2) {
+        say_answer(id);
+        run();
+    }
+    len = out_len;
+    memcpy(into, out, len);
+    world_end();
+    return len;
+}
+
+START_TEST(frame_buffer_is_shared_and_nothing_in_it_is_read_again)
+{
+    char *large = malloc(40001);
+    uint8_t *once = malloc(2 * OUT_MAX);
+    size_t len;
+    for (size_t i = 0; i < 40000; i++) {
+        large[i] = (char)('~' - (i % 7)); /* long in Huffman's code */
+    }
+    large[40000] = '\0';
+    len = speak(false, large, once);
+    ck_assert_uint_gt(len, 300000);
+    ck_assert_uint_eq(speak(true, large, once + OUT_MAX), len);
+    ck_assert_mem_eq(once, once + OUT_MAX, len);
+    free(once);
+    free(large);
+}
+END_TEST
+
+/* The second connection of an executor asks for little. */
+START_TEST(sessions_of_an_executor_have_one_frame_buffer)
+{
+    struct counting_allocator memory;
+    struct h2_transport_options options = world_options();
+    struct addr addr = {.text = "x"};
+    struct endpoint *a, *b;
+    struct h2_transport *second;
+    struct h2_stock *stock;
+    counting_init(&memory);
+    world_begin_as(&options, (struct pipe_options){0}, &memory.base);
+    stock = t->stock;
+    ck_assert_uint_eq(stock->transports, 1);
+    ck_assert_ptr_eq(t->session.frame, stock->frame);
+    ck_assert_int_eq(endpoint_pipe_new(x, x, &addr, &addr, NULL, &a, &b), 0);
+    ck_assert_int_eq(h2_transport_new(x, a, &options, &transport_ops, NULL, &second), LULL_OK);
+    ck_assert_ptr_eq(second->stock, stock);
+    ck_assert_ptr_eq(second->session.frame, stock->frame);
+    ck_assert_uint_eq(stock->transports, 2);
+    (void)world_ready(1);
+    say_answer(1);
+    run();
+    ck_assert_int_eq(calls[0].end.kind, H2_END_FINISHED);
+    h2_transport_close(t, 0, "the first one");
+    run();
+    ck_assert_ptr_eq(executor_stock(x), stock);
+    ck_assert_uint_eq(stock->transports, 1);
+    t = second;
+    told.closed = 0;
+    h2_transport_close(second, 0, "the second one");
+    run();
+    ck_assert_ptr_null(executor_stock(x));
+    endpoint_close(b);
+    world_end();
+    ck_assert_int_eq(memory.live, 0);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("h2/session");
@@ -126,6 +225,8 @@ static Suite *suite(void)
     tcase_add_test(tc, blocks_are_counted_and_come_back);
     tcase_add_test(tc, each_allocation_may_fail);
     tcase_add_test(tc, making_may_fail_and_leaves_the_endpoint);
+    tcase_add_test(tc, frame_buffer_is_shared_and_nothing_in_it_is_read_again);
+    tcase_add_test(tc, sessions_of_an_executor_have_one_frame_buffer);
     suite_add_tcase(s, tc);
     return s;
 }
