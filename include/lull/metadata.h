@@ -45,11 +45,12 @@ LULL_API const struct lull_metadatum *lull_metadata_find(const struct lull_metad
 /**
  * Judges metadata that an application wants to send: keys of [0-9a-z_.-], not empty, not starting
  * with ':' or "grpc-", not one that HTTP/2 or gRPC owns (te, content-type, user-agent, host,
- * connection, ...); values printable ASCII unless "-bin".
+ * connection, ...); values printable ASCII unless "-bin"; all of it no more than the 64 KiB of a
+ * header block, counting 12 bytes for each pair and "-bin" values in base64.
  * @param metadata [borrow, nullable]
  * @param error [nullable] receives the code and a text that names the pair (by number and key) and
- * the fault
- * @return LULL_OK or LULL_RC_INVALID. Any thread. Since 0.1.
+ * the fault, or both sizes
+ * @return LULL_OK, LULL_RC_INVALID or, before a byte is looked at, LULL_RC_LIMIT. Any thread. Since 0.1.
  */
 LULL_API int lull_metadata_check(const struct lull_metadata *metadata, struct lull_error *error);
 

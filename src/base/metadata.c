@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/base64.h"
+#include "base/cold.h"
 #include "base/mem.h"
 #include "base/rc.h"
 #include "base/strbuf.h"
@@ -382,26 +383,67 @@ static const char *value_fault(const struct lull_metadatum *item)
     return NULL;
 }
 
-int lull_metadata_check(const struct lull_metadata *metadata, struct lull_error *error)
+/* The key's end is looked at only if so long a key could be sent. */
+static size_t pair_bytes(const struct lull_metadatum *item)
 {
-    if (metadata != NULL && metadata->items == NULL && metadata->count > 0) {
-        return rc_fail(error, LULL_RC_INVALID, "metadata items is NULL, and count is %zu",
-                       metadata->count);
+    size_t value_len = item->value_len;
+    if (item->key != NULL && item->key_len <= METADATA_BLOCK_MAX_BYTES &&
+        metadata_is_binary(item->key, item->key_len)) {
+        value_len = base64_encoded_length(value_len);
     }
+    return add_saturating(add_saturating(item->key_len, value_len), METADATA_FIELD_BYTES);
+}
+
+size_t metadata_block_bytes(const struct lull_metadata *metadata)
+{
+    size_t sum = 0;
     for (size_t i = 0; metadata != NULL && i < metadata->count; i++) {
+        if (i == METADATA_BLOCK_MAX_BYTES / METADATA_FIELD_BYTES) {
+            return SIZE_MAX;
+        }
+        sum = add_saturating(sum, pair_bytes(&metadata->items[i]));
+    }
+    return sum;
+}
+
+static LULL_COLD int fail_pair(struct lull_error *error, size_t i, const struct lull_metadatum *item,
+                               const char *fault)
+{
+    /* Each byte shows as four at most. */
+    char key[SHOWN_KEY_BYTES * 4 + 32];
+    struct strbuf sb;
+    strbuf_init(&sb, key, sizeof(key));
+    strbuf_quoted(&sb, item->key, item->key == NULL ? 0 : item->key_len, SHOWN_KEY_BYTES);
+    return rc_fail(error, LULL_RC_INVALID, "metadata[%zu] %s: %s", i, key, fault);
+}
+
+int metadata_check(const struct lull_metadata *metadata, size_t other, struct lull_error *error)
+{
+    const size_t count = metadata == NULL ? 0 : metadata->count;
+    if (count != 0 && metadata->items == NULL) {
+        return rc_fail(error, LULL_RC_INVALID, "metadata items is NULL, and count is %zu", count);
+    }
+    /* First, so that a length that was never meant is not followed to the end of memory. */
+    const size_t bytes = count == 0 ? other : add_saturating(metadata_block_bytes(metadata), other);
+    if (bytes > METADATA_BLOCK_MAX_BYTES) {
+        return rc_fail(error, LULL_RC_LIMIT,
+                       "the metadata takes %zu bytes of a header block, of which at most %zu can be sent",
+                       bytes, METADATA_BLOCK_MAX_BYTES);
+    }
+    for (size_t i = 0; i < count; i++) {
         const struct lull_metadatum *item = &metadata->items[i];
         const char *fault = key_fault(item);
         if (fault == NULL) {
             fault = value_fault(item);
         }
         if (fault != NULL) {
-            /* Each byte shows as four at most. */
-            char key[SHOWN_KEY_BYTES * 4 + 32];
-            struct strbuf sb;
-            strbuf_init(&sb, key, sizeof(key));
-            strbuf_quoted(&sb, item->key, item->key == NULL ? 0 : item->key_len, SHOWN_KEY_BYTES);
-            return rc_fail(error, LULL_RC_INVALID, "metadata[%zu] %s: %s", i, key, fault);
+            return fail_pair(error, i, item, fault);
         }
     }
     return rc_ok(error);
+}
+
+int lull_metadata_check(const struct lull_metadata *metadata, struct lull_error *error)
+{
+    return metadata_check(metadata, 0, error);
 }

@@ -19,6 +19,13 @@
 #include "lull/allocator.h"
 #include "lull/metadata.h"
 
+/*
+ * The largest header block that nghttp2 makes of what we give it, and what it counts for a field beside name and value
+ * (nghttp2_hd_deflate_bound). More cannot be sent.
+ */
+#define METADATA_BLOCK_MAX_BYTES ((size_t)64 * 1024)
+#define METADATA_FIELD_BYTES     ((size_t)12)
+
 struct metadata_list {
     const struct lull_allocator *allocator; /* NULL: the system's */
     struct lull_metadatum *items;           /* they point into bytes; any add may move them */
@@ -64,6 +71,13 @@ int metadata_list_charge(struct metadata_list *list, size_t key_len, size_t valu
 
 /* The list as the public API sees it; borrowed, valid until the list is next changed. */
 struct lull_metadata metadata_list_view(const struct metadata_list *list);
+
+/* What metadata takes of a header block, "-bin" values in base64; saturates. Of lengths that cannot be meant no byte is looked at. */
+size_t metadata_block_bytes(const struct lull_metadata *metadata /* [nullable] */);
+
+/* lull_metadata_check of what shares its header block with `other` bytes of the caller's. */
+int metadata_check(const struct lull_metadata *metadata /* [nullable] */, size_t other,
+                   struct lull_error *error);
 
 /* True for a key that ends in "-bin". */
 bool metadata_is_binary(const char *key, size_t key_len);

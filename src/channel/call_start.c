@@ -125,16 +125,9 @@ int call_check(const struct lull_channel *channel, const struct lull_call_option
     if (options->read_timeout_ns < 0) {
         return rc_fail(error, LULL_RC_INVALID, "option read_timeout_ns is negative");
     }
-    int rc = lull_metadata_check(&options->metadata, error);
+    int rc = metadata_check(&options->metadata, strlen(options->method), error);
     if (rc != LULL_OK) {
         return rc;
-    }
-    const size_t block = headers_metadata_bytes(&options->metadata) + strlen(options->method);
-    if (block > HEADERS_BLOCK_MAX_BYTES) {
-        return rc_fail(error, LULL_RC_LIMIT,
-                       "the metadata takes %zu bytes of a request's header block, of which at most "
-                       "%zu can be sent",
-                       block, HEADERS_BLOCK_MAX_BYTES);
     }
     if (channel_is_closing(channel)) {
         return rc_fail(error, LULL_RC_CLOSED, "%s", channel_closed_text(channel));

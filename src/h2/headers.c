@@ -136,19 +136,6 @@ static size_t put_custom(struct headers_state *headers, const struct lull_metada
     return metadata->count;
 }
 
-size_t headers_metadata_bytes(const struct lull_metadata *metadata)
-{
-    size_t sum = 0;
-    for (size_t i = 0; metadata != NULL && i < metadata->count; i++) {
-        const struct lull_metadatum *item = &metadata->items[i];
-        sum += HEADERS_FIELD_BYTES + item->key_len +
-               (metadata_is_binary(item->key, item->key_len)
-                    ? base64_encoded_length(item->value_len)
-                    : item->value_len);
-    }
-    return sum;
-}
-
 size_t headers_fields_bytes(const nghttp2_nv *fields, size_t count)
 {
     size_t sum = HEADERS_BLOCK_BYTES;
@@ -225,7 +212,7 @@ static size_t text_bytes(const char *name, const char *value)
 size_t headers_answer_bytes(const struct headers_answer *answer)
 {
     const char *const message = answer->grpc_message;
-    size_t sum = HEADERS_BLOCK_BYTES + headers_metadata_bytes(answer->metadata) +
+    size_t sum = HEADERS_BLOCK_BYTES + metadata_block_bytes(answer->metadata) +
                  text_bytes(":status", answer->http_status) +
                  text_bytes("content-type", answer->content_type) +
                  text_bytes("allow", answer->allow) +

@@ -49,16 +49,12 @@ void headers_init(struct h2_transport *t);
 void headers_fini(struct h2_transport *t);
 
 /*
- * The largest header block that nghttp2 makes of what we give it, counted as it counts (nghttp2_hd_deflate_bound): so many bytes for the
- * block, so many for each field beside its name and value. More is not sent; a field of this size would also be the end of the connection
- * at any peer that reads with nghttp2.
+ * The largest header block that is sent (base/metadata.h), counted as nghttp2 counts: so many bytes for the block, so many for each field
+ * beside its name and value. A field of this size would also be the end of the connection at any peer that reads with nghttp2.
  */
-#define HEADERS_BLOCK_MAX_BYTES ((size_t)64 * 1024)
+#define HEADERS_BLOCK_MAX_BYTES METADATA_BLOCK_MAX_BYTES
 #define HEADERS_BLOCK_BYTES     ((size_t)17)
-#define HEADERS_FIELD_BYTES     ((size_t)12)
-
-/* What metadata takes of that, "-bin" values in base64. */
-size_t headers_metadata_bytes(const struct lull_metadata *metadata /* [nullable] */);
+#define HEADERS_FIELD_BYTES     METADATA_FIELD_BYTES
 
 /* What the block of these fields takes in all. */
 size_t headers_fields_bytes(const nghttp2_nv *fields, size_t count);

@@ -53,7 +53,7 @@ int lull_server_call_respond_headers(struct lull_server_call *call,
         rc = LULL_RC_STATE;
     }
     if (rc == LULL_OK) {
-        rc = lull_metadata_check(headers, NULL);
+        rc = note(call, lull_metadata_check(headers, NULL), NULL, headers);
     }
     if (rc != LULL_OK) {
         return rc;
@@ -99,7 +99,7 @@ int lull_server_call_finish(struct lull_server_call *call, enum lull_code code, 
                                 : (unsigned)LULL_CODE_UNKNOWN;
     int rc = judge(call);
     if (rc == LULL_OK) {
-        rc = lull_metadata_check(trailers, NULL);
+        rc = note(call, lull_metadata_check(trailers, NULL), message, trailers);
     }
     if (rc != LULL_OK) {
         return rc;

@@ -182,6 +182,28 @@ START_TEST(metadata_that_points_nowhere)
 }
 END_TEST
 
+/* Lengths that a program cannot have meant: a negative number, or one that was never set. */
+static void refuse_length(const char *shown, const char *key, size_t key_len, size_t value_len)
+{
+    const struct lull_metadatum item = {key, key_len, "abc", value_len};
+    struct lull_call_options options;
+    struct lull_error error = stale();
+    char input[128];
+    lull_call_options_init(&options, METHOD_ECHO);
+    options.metadata = (struct lull_metadata){&item, 1};
+    const int rc = start(bad.good, &options, &error);
+    snprintf(input, sizeof(input), "metadata with a %s of SIZE_MAX bytes", shown);
+    bad_refused(&bad, input, rc, LULL_RC_LIMIT, &error, "can be sent");
+}
+
+START_TEST(metadata_of_impossible_lengths)
+{
+    refuse_length("value", "x-a", 3, SIZE_MAX);
+    refuse_length("\"-bin\" value", "x-bin", 5, SIZE_MAX);
+    refuse_length("key", "x-a", SIZE_MAX, 3);
+}
+END_TEST
+
 /* Longer than any header block; longer than the server takes; and longer than the client takes. */
 START_TEST(metadata_that_is_too_long)
 {
@@ -354,6 +376,7 @@ static Suite *suite(void)
     tcase_add_test(t, metadata_with_control_bytes);
     tcase_add_test(t, metadata_with_reserved_and_pseudo_names);
     tcase_add_test(t, metadata_that_points_nowhere);
+    tcase_add_test(t, metadata_of_impossible_lengths);
     tcase_add_test(t, metadata_that_is_too_long);
     tcase_add_test(t, a_message_over_the_limit_both_ways);
     tcase_add_test(t, a_message_that_points_nowhere);

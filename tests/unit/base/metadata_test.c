@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/metadata.h"
 
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/support/check_main.h"
@@ -342,6 +344,77 @@ START_TEST(check_takes_none_and_names_the_faulty_key_readably)
 }
 END_TEST
 
+/* A header block has 65536 bytes: 12 for a pair, its key, and its value as it is on the wire. */
+static const struct {
+    const char *key;
+    size_t key_len;
+    size_t value_len;
+    int rc;
+    const char *says; /* NULL: that it takes SIZE_MAX */
+} lengths[] = {
+    {"k", 1, 65536 - 12 - 1, LULL_OK, ""},
+    {"k", 1, 65536 - 12, LULL_RC_LIMIT, "takes 65537 bytes"},
+    {"-bin", 4, 65520 / 4 * 3, LULL_OK, ""},
+    {"-bin", 4, 65520 / 4 * 3 + 1, LULL_RC_LIMIT, "takes 65538 bytes"},
+    {"-bin", 4, SIZE_MAX, LULL_RC_LIMIT, NULL},
+    {"-bin", 4, SIZE_MAX / 4 * 3 - 16, LULL_RC_LIMIT, "takes "},
+    {"-bin", 4, SIZE_MAX - 15, LULL_RC_LIMIT, NULL},
+    {"k", 1, SIZE_MAX, LULL_RC_LIMIT, NULL},
+    {"k", 1, SIZE_MAX - 13, LULL_RC_LIMIT, NULL},
+    {"k", 1, SIZE_MAX - 12, LULL_RC_LIMIT, NULL},
+    {"k", 65537, 0, LULL_RC_LIMIT, "takes 65549 bytes"},
+    {"k", SIZE_MAX, 0, LULL_RC_LIMIT, NULL},
+    {"k", SIZE_MAX, SIZE_MAX, LULL_RC_LIMIT, NULL},
+    {NULL, SIZE_MAX, 0, LULL_RC_LIMIT, NULL},
+    {NULL, 5, 0, LULL_RC_INVALID, "metadata[0] \"\": the key is empty"},
+};
+
+START_TEST(lengths_are_judged_before_a_byte_is_looked_at)
+{
+    static char value[65536];
+    const struct lull_metadatum item = {lengths[_i].key, lengths[_i].key_len, value, lengths[_i].value_len};
+    const struct lull_metadata metadata = {&item, 1};
+    struct lull_error error;
+    char most[40];
+    snprintf(most, sizeof(most), "takes %zu bytes", SIZE_MAX);
+    memset(value, 'v', sizeof(value));
+    ck_assert_int_eq(lull_metadata_check(&metadata, &error), lengths[_i].rc);
+    ck_assert_msg(strstr(error.text, lengths[_i].says != NULL ? lengths[_i].says : most) != NULL, "%s", error.text);
+}
+END_TEST
+
+START_TEST(pairs_that_are_too_long_or_too_many_together_are_refused)
+{
+    static struct lull_metadatum many[5042];
+    struct lull_metadata metadata = {many, 2};
+    many[0] = many[1] = (struct lull_metadatum){"x-bin", 5, "", SIZE_MAX / 2};
+    ck_assert_int_eq(lull_metadata_check(&metadata, NULL), LULL_RC_LIMIT);
+    for (size_t i = 0; i < 5042; i++) {
+        many[i] = lull_metadatum_text("k", "");
+    }
+    metadata.count = 5041; /* of 13 bytes */
+    ck_assert_int_eq(lull_metadata_check(&metadata, NULL), LULL_OK);
+    ck_assert_uint_eq(metadata_block_bytes(&metadata), 65533);
+    ck_assert_int_eq(metadata_check(&metadata, 3, NULL), LULL_OK);
+    ck_assert_int_eq(metadata_check(&metadata, 4, NULL), LULL_RC_LIMIT);
+    ck_assert_int_eq(metadata_check(&metadata, SIZE_MAX, NULL), LULL_RC_LIMIT);
+    metadata.count = 5042;
+    ck_assert_int_eq(lull_metadata_check(&metadata, NULL), LULL_RC_LIMIT);
+    ck_assert_uint_eq(metadata_block_bytes(NULL), 0);
+}
+END_TEST
+
+/* As many pairs as a block has room for, if they were nothing, are looked at: none of the rest. */
+START_TEST(a_count_that_was_never_meant_is_not_followed)
+{
+    static struct lull_metadatum many[65536 / 12];
+    const struct lull_metadata metadata = {many, SIZE_MAX};
+    struct lull_error error;
+    ck_assert_int_eq(lull_metadata_check(&metadata, &error), LULL_RC_LIMIT);
+    ck_assert_ptr_nonnull(strstr(error.text, "of which at most 65536 can be sent"));
+}
+END_TEST
+
 static Suite *metadata_suite(void)
 {
     Suite *suite = suite_create("metadata");
@@ -359,6 +432,9 @@ static Suite *metadata_suite(void)
     tcase_add_test(tc, find_counts_values_of_one_key);
     tcase_add_loop_test(tc, check_judges_what_an_application_sends, 0, COUNT(checks));
     tcase_add_test(tc, check_takes_none_and_names_the_faulty_key_readably);
+    tcase_add_loop_test(tc, lengths_are_judged_before_a_byte_is_looked_at, 0, COUNT(lengths));
+    tcase_add_test(tc, pairs_that_are_too_long_or_too_many_together_are_refused);
+    tcase_add_test(tc, a_count_that_was_never_meant_is_not_followed);
     suite_add_tcase(suite, tc);
     return suite;
 }

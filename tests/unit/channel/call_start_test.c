@@ -259,7 +259,7 @@ START_TEST(metadata_beyond_a_header_block_is_refused_with_both_sizes)
     handler.on_closed = ignore_closed;
     ck_assert_int_eq(lull_call_start(rig.channel, &options, &handler, NULL, NULL, &error),
                      LULL_RC_LIMIT);
-    ck_assert_str_eq(error.text, "the metadata takes 70032 bytes of a request's header block, of "
+    ck_assert_str_eq(error.text, "the metadata takes 70032 bytes of a header block, of "
                                  "which at most 65536 can be sent");
     end();
 }
