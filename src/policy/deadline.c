@@ -75,11 +75,6 @@ bool deadline_decode(const char *text, size_t len, int64_t *out_ns)
     return false;
 }
 
-static struct lull_instant earlier(struct lull_instant a, struct lull_instant b)
-{
-    return lull_instant_before(a, b) ? a : b;
-}
-
 static struct deadline_step finish(enum deadline_action action)
 {
     struct deadline_step step = {action, false, lull_at(LULL_NEVER)};
@@ -90,7 +85,7 @@ static struct deadline_step finish(enum deadline_action action)
  */
 static struct deadline_step rearm(const struct deadline *d, struct lull_instant at)
 {
-    struct deadline_step step = {DEADLINE_REARM, false, earlier(at, d->deadline_at)};
+    struct deadline_step step = {DEADLINE_REARM, false, deadline_earlier(at, d->deadline_at)};
     if (step.next_at.ns == LULL_NEVER) {
         step.action = DEADLINE_NOTHING;
     }
@@ -108,24 +103,6 @@ int64_t deadline_window_of(int64_t channel_ns, int64_t call_ns)
     return call_ns != 0 ? call_ns : channel_ns;
 }
 
-struct lull_instant deadline_init(struct deadline *deadline, struct lull_instant now,
-                                  struct lull_instant deadline_at, int64_t window_ns)
-{
-    if (window_ns <= 0 || window_ns >= lull_instant_diff(deadline_at, now)) {
-        window_ns = LULL_NEVER;
-    }
-    deadline->deadline_at = deadline_at;
-    deadline->window_ns = window_ns;
-    deadline->last_byte_at = now;
-    deadline->resumed_at = lull_at(INT64_MIN);
-    deadline->paused_windows = 0;
-    deadline->is_window_open = false;
-    deadline->is_paused = false;
-    deadline->is_done = false;
-    /* The window opens later than now, so it cannot end before this. */
-    return earlier(lull_instant_add(now, window_ns), deadline_at);
-}
-
 int64_t deadline_left_ns(const struct deadline *deadline, struct lull_instant now)
 {
     int64_t left_ns = lull_instant_diff(deadline->deadline_at, now);
@@ -136,7 +113,7 @@ struct lull_instant deadline_on_window_opened(struct deadline *deadline, struct 
 {
     deadline->is_window_open = true;
     deadline->last_byte_at = now;
-    return earlier(window_end(deadline), deadline->deadline_at);
+    return deadline_earlier(window_end(deadline), deadline->deadline_at);
 }
 
 void deadline_on_byte(struct deadline *deadline, struct lull_instant now)

@@ -12,6 +12,9 @@
 #ifndef POLICY_DEADLINE_H
 #define POLICY_DEADLINE_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "lull/types.h"
 
 /* Bytes for deadline_encode: eight digits, a unit, a NUL. */
@@ -53,7 +56,7 @@ struct deadline {
     int64_t window_ns;                /* LULL_NEVER: none, or none that could matter */
     struct lull_instant last_byte_at; /* the last HEADERS or DATA, else the window's opening */
     struct lull_instant resumed_at;   /* the last resume; INT64_MIN: none */
-    unsigned paused_windows;          /* granted to the pause under way */
+    uint8_t paused_windows;           /* granted to the pause under way */
     bool is_window_open;
     bool is_paused;   /* by the application */
     bool is_done;     /* owner: the call has its status, trailers that wait behind unread messages
@@ -66,14 +69,34 @@ struct deadline {
  */
 int64_t deadline_window_of(int64_t channel_ns, int64_t call_ns);
 
+static inline struct lull_instant deadline_earlier(struct lull_instant a, struct lull_instant b)
+{
+    return lull_instant_before(a, b) ? a : b;
+}
+
 /*
  * Starts a call at `now` and returns when its entry first has to look, LULL_NEVER: no entry. A
  * window that is off (0, negative, LULL_NEVER) or not shorter than what is left of the deadline is
  * dropped here. A deadline that is not after now is the caller's to fail, through the executor,
  * without an entry (deadline_left_ns tells).
  */
-struct lull_instant deadline_init(struct deadline *deadline, struct lull_instant now,
-                                  struct lull_instant deadline_at, int64_t window_ns);
+static inline struct lull_instant deadline_init(struct deadline *deadline, struct lull_instant now,
+                                                struct lull_instant deadline_at, int64_t window_ns)
+{
+    if (window_ns <= 0 || window_ns >= lull_instant_diff(deadline_at, now)) {
+        window_ns = LULL_NEVER;
+    }
+    deadline->deadline_at = deadline_at;
+    deadline->window_ns = window_ns;
+    deadline->last_byte_at = now;
+    deadline->resumed_at = lull_at(INT64_MIN);
+    deadline->paused_windows = 0;
+    deadline->is_window_open = false;
+    deadline->is_paused = false;
+    deadline->is_done = false;
+    /* The window opens later than now, so it cannot end before this. */
+    return deadline_earlier(lull_instant_add(now, window_ns), deadline_at);
+}
 
 /* What is left of the deadline, 0 when it is reached, LULL_NEVER when there is none. */
 int64_t deadline_left_ns(const struct deadline *deadline, struct lull_instant now);
