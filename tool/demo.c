@@ -100,7 +100,7 @@ static void arm(struct call *call, int64_t after_ns)
 /* False: the call is ending. */
 static bool make_timer(struct call *call, lull_timer_fn expired)
 {
-    if (call->timer.queue != NULL) {
+    if (call->timer.executor != NULL) {
         finish(call->call, LULL_CODE_INVALID_ARGUMENT, "one message only");
         return false;
     }

@@ -25,10 +25,9 @@ typedef void (*lull_rescheduler_fn)(struct lull_rescheduler *rescheduler, struct
 /** A Rescheduler, embedded in its owner. Fields are private. Layout not stable before 1.0. Since
  * 0.1. */
 struct lull_rescheduler {
+    struct lull_instant run_at; /* LULL_NEVER: not enabled. Beside the timer's first fields: a push looks at no more */
     struct lull_timer timer;
-    struct lull_instant run_at;
     lull_rescheduler_fn expired;
-    bool enabled;
 };
 
 /** Reserves its timer. @param executor [borrow] outlives it. @return LULL_OK or LULL_RC_NOMEM. As

@@ -19,7 +19,6 @@ extern "C" {
 
 struct lull_executor;
 struct lull_timer;
-struct timerq;
 
 /** Called in a turn of the timer's executor, once per arming, never before the armed instant. Since
  * 0.1. */
@@ -28,14 +27,12 @@ typedef void (*lull_timer_fn)(struct lull_timer *timer, struct lull_instant now)
 /** A timer, embedded in what it times. Fields are private. Layout not stable before 1.0. Since 0.1.
  */
 struct lull_timer {
-    struct lull_instant at;
-    uint64_t seq; /* order among equal instants */
+    struct lull_instant at;         /* LULL_NEVER: not armed */
+    struct lull_executor *executor; /* NULL before init and after fini */
+    uint32_t slot;                  /* index in the heap, or one of the marks in time/timerq.h */
+    uint64_t seq;                   /* order among equal instants; of a due one, what comes before it */
+    struct lull_timer *next;        /* of the list of due timers */
     lull_timer_fn expired;
-    struct timerq *queue; /* NULL before init and after fini */
-    struct lull_executor *executor;
-    struct lull_timer *prev; /* links of the list of due timers */
-    struct lull_timer *next;
-    uint32_t slot; /* index in the heap, or one of the marks in time/timerq.h */
 };
 
 /**

@@ -6,6 +6,8 @@
  * an entry comes to stand before all others. It is not moved when the first entry leaves: it fires
  * early once per timeout, at most, and is then set to the first that is left. When the last entry
  * leaves it is cancelled softly, one store.
+ *
+ * Which list an entry is in nobody asks: its neighbours are enough to take it out.
  */
 #include "exec/lane.h"
 
@@ -26,14 +28,11 @@
 
 struct lane {
     struct list_node entries; /* earliest first */
-    int64_t after_ns;         /* the timeout of those who join */
+    int64_t after_ns;         /* the timeout of those who join; of absolute instants: none */
     struct lull_rescheduler first_due;
     struct lanes *lanes;
-    bool was_used; /* since the hand last passed */
+    bool was_used; /* since the hand last passed, or while it was the last one */
 };
-
-/* What an entry has for a lane while it stands in lanes->expiring: only the address matters. */
-static struct lane expiring_now;
 
 /* ---- finding a lane by its value: open addressing, linear probing */
 
@@ -109,38 +108,50 @@ static bool make_room(struct lanes *lanes)
 
 /* ---- lanes */
 
+static inline struct lull_instant due_at_of(struct list_node *node)
+{
+    return LIST_ENTRY(node, struct lane_entry, in_lane)->due_at;
+}
+
 static void first_due(struct lull_rescheduler *r, struct lull_instant now)
 {
     struct lane *lane = container_of(r, struct lane, first_due);
-    struct lanes *lanes = lane->lanes;
-    struct list_node *node;
-    /* All that are due now, and not those who join meanwhile. Out of the lane first, so that the
-     * lane is whole while the callbacks run. */
-    while ((node = list_first(&lane->entries)) != NULL) {
-        struct lane_entry *entry = LIST_ENTRY(node, struct lane_entry, in_lane);
-        if (lull_instant_before(now, entry->due_at)) {
-            rescheduler_set(r, entry->due_at);
-            break;
-        }
-        list_remove(node);
-        list_push_back(&lanes->expiring, node);
-        entry->lane = &expiring_now;
+    struct lull_executor *executor = lane->lanes->executor;
+    struct list_node *expiring = &executor->lanes.expiring;
+    struct list_node *head = &lane->entries;
+    struct list_node *first = head->next;
+    struct list_node *node = first;
+    while (node != head && !lull_instant_before(now, due_at_of(node))) {
+        node = node->next;
     }
-    while ((node = list_pop_front(&lanes->expiring)) != NULL) {
+    if (node != head) {
+        rescheduler_set(r, due_at_of(node));
+    }
+    if (node == first) {
+        return;
+    }
+    /* All that are due now, and not those who join meanwhile. Out of the lane first, all at once, so that the lane is whole while
+     * the callbacks run, and may be freed by them. */
+    list_init(expiring);
+    expiring->next = first;
+    expiring->prev = node->prev;
+    expiring->prev->next = expiring;
+    first->prev = expiring;
+    head->next = node;
+    node->prev = head;
+    while ((node = expiring->next) != expiring) {
         struct lane_entry *entry = LIST_ENTRY(node, struct lane_entry, in_lane);
+        expiring->next = node->next;
+        expiring->next->prev = expiring;
         entry->due_at = lull_at(LULL_NEVER);
-        entry->lane = NULL;
-        entry->expired(entry, executor_fresh_now(lanes->executor));
+        entry->expired(entry, executor_fresh_now(executor));
     }
 }
 
-/* One lane more for this value; NULL: no memory. */
-static struct lane *make_lane(struct lanes *lanes, int64_t after_ns)
+/* A lane that nobody finds by its value yet; NULL: no memory. */
+static struct lane *new_lane(struct lanes *lanes, int64_t after_ns)
 {
     struct lull_executor *executor = lanes->executor;
-    if (!make_room(lanes)) {
-        return NULL;
-    }
     struct lane *lane = mem_alloc(executor->allocator, sizeof(*lane));
     if (lane == NULL) {
         return NULL;
@@ -153,6 +164,16 @@ static struct lane *make_lane(struct lanes *lanes, int64_t after_ns)
     list_init(&lane->entries);
     lane->after_ns = after_ns;
     lane->lanes = lanes;
+    return lane;
+}
+
+/* One lane more for this value; NULL: no memory. */
+static struct lane *make_lane(struct lanes *lanes, int64_t after_ns)
+{
+    struct lane *lane = make_room(lanes) ? new_lane(lanes, after_ns) : NULL;
+    if (lane == NULL) {
+        return NULL;
+    }
     lanes->all[lanes->count++] = lane;
     insert(lanes, lane);
     return lane;
@@ -164,7 +185,7 @@ static struct lane *recycle_lane(struct lanes *lanes, int64_t after_ns)
     for (uint32_t step = 0; step < HAND_STEPS; step++) {
         struct lane *lane = lanes->all[lanes->hand];
         lanes->hand = (lanes->hand + 1) % lanes->count;
-        if (lane->was_used) {
+        if (lane->was_used || lane == lanes->last) {
             /* A second chance: between two calls every lane is empty for a moment. */
             lane->was_used = false;
         } else if (list_is_empty(&lane->entries)) {
@@ -186,6 +207,10 @@ static struct lane *lane_for(struct lanes *lanes, int64_t after_ns)
             lanes->count < LANES_MAX ? make_lane(lanes, after_ns) : recycle_lane(lanes, after_ns);
     }
     if (lane != NULL) {
+        if (lanes->last != NULL) {
+            lanes->last->was_used = true;
+        }
+        lane->was_used = true;
         lanes->last = lane;
     }
     return lane;
@@ -204,12 +229,20 @@ static void free_lane(struct lanes *lanes, struct lane *lane)
     mem_release(lanes->executor->allocator, lane);
 }
 
+static void disarm_empty(struct lane *lane)
+{
+    if (list_is_empty(&lane->entries)) {
+        lull_rescheduler_disarm(&lane->first_due);
+    }
+}
+
 void lanes_disarm_empty(struct lanes *lanes)
 {
     for (uint32_t i = 0; i < lanes->count; i++) {
-        if (list_is_empty(&lanes->all[i]->entries)) {
-            lull_rescheduler_disarm(&lanes->all[i]->first_due);
-        }
+        disarm_empty(lanes->all[i]);
+    }
+    if (lanes->instants != NULL) {
+        disarm_empty(lanes->instants);
     }
 }
 
@@ -225,6 +258,10 @@ void lanes_trim(struct lanes *lanes)
             lanes->all[kept++] = lane;
         }
     }
+    if (lanes->instants != NULL && list_is_empty(&lanes->instants->entries)) {
+        free_lane(lanes, lanes->instants);
+        lanes->instants = NULL;
+    }
     lanes->count = kept;
     lanes->last = NULL;
     lanes->hand = 0;
@@ -238,14 +275,19 @@ void lanes_trim(struct lanes *lanes)
 void lanes_fini(struct lanes *lanes)
 {
     lanes_trim(lanes);
-    LULL_INVARIANT(lanes->count == 0, "an executor is freed while an entry waits in a lane");
+    LULL_INVARIANT(lanes->count == 0 && lanes->instants == NULL, "an executor is freed while an entry waits in a lane");
 }
 
 /* ---- entries */
 
 static inline bool may_touch(const struct lane_entry *entry)
 {
-    return entry->timer.queue != NULL && executor_is_here(entry->timer.executor);
+    return entry->timer.executor != NULL && executor_is_here(entry->timer.executor);
+}
+
+static inline struct timerq *queue_of(const struct lane_entry *entry)
+{
+    return &entry->timer.executor->timers;
 }
 
 LULL_COLD static void own_timer_expired(struct lull_timer *timer, struct lull_instant now)
@@ -258,8 +300,6 @@ LULL_COLD static void own_timer_expired(struct lull_timer *timer, struct lull_in
 int lane_entry_init(struct lane_entry *entry, struct lull_executor *executor,
                     lane_expired_fn expired)
 {
-    list_init(&entry->in_lane);
-    entry->lane = NULL;
     entry->due_at = lull_at(LULL_NEVER);
     entry->expired = expired;
     return lull_timer_init(&entry->timer, executor, own_timer_expired);
@@ -267,43 +307,34 @@ int lane_entry_init(struct lane_entry *entry, struct lull_executor *executor,
 
 void lane_entry_fini(struct lane_entry *entry)
 {
-    if (entry->timer.queue == NULL) {
+    if (entry->timer.executor == NULL) {
         return;
     }
     lane_leave(entry); /* asserts the context, and leaves no timer armed */
-    timerq_unreserve(entry->timer.queue);
-    entry->timer.queue = NULL;
+    timerq_unreserve(queue_of(entry));
+    entry->timer.executor = NULL;
 }
 
 bool lane_entry_is_waiting(const struct lane_entry *entry)
 {
-    return entry->timer.queue != NULL && entry->due_at.ns != LULL_NEVER;
-}
-
-/* Takes the entry out of the lane, or out of the list of those about to expire. */
-static inline void unlink_entry(struct lane_entry *entry)
-{
-    struct list_node *prev = entry->in_lane.prev;
-    struct list_node *next = entry->in_lane.next;
-    prev->next = next;
-    next->prev = prev;
-    entry->lane = NULL;
+    return entry->timer.executor != NULL && entry->due_at.ns != LULL_NEVER;
 }
 
 /* Ends the entry's wait. In context. */
 static inline void take_out(struct lane_entry *entry)
 {
-    struct lane *lane = entry->lane;
+    struct list_node *prev = entry->in_lane.prev;
+    struct list_node *next = entry->in_lane.next;
     entry->due_at = lull_at(LULL_NEVER);
-    if (lane == NULL) {
-        timerq_disarm(entry->timer.queue, &entry->timer);
+    if (timerq_is_armed(&entry->timer)) {
+        timerq_disarm(queue_of(entry), &entry->timer);
         return;
     }
-    /* Alone, its neighbours are both the head. Asked first: what was just stored loads slowly. */
-    const bool was_alone = entry->in_lane.prev == entry->in_lane.next;
-    unlink_entry(entry);
-    if (was_alone && lane != &expiring_now) {
-        rescheduler_cancel(&lane->first_due);
+    prev->next = next;
+    next->prev = prev;
+    /* Alone, its neighbours were both the head: the lane's, or of those about to expire. */
+    if (prev == next && prev != &entry->timer.executor->lanes.expiring) {
+        rescheduler_cancel(&LIST_ENTRY(prev, struct lane, entries)->first_due);
     }
 }
 
@@ -319,8 +350,6 @@ static inline void link_behind(struct lane *lane, struct list_node *after, struc
     after->next = &entry->in_lane;
     entry->in_lane.next = next;
     next->prev = &entry->in_lane;
-    entry->lane = lane;
-    lane->was_used = true;
     if (after == &lane->entries) {
         rescheduler_set(&lane->first_due, entry->due_at);
     }
@@ -330,9 +359,7 @@ static inline void link_behind(struct lane *lane, struct list_node *after, struc
 static NOT_INLINE void enqueue_within(struct lane *lane, struct lane_entry *entry)
 {
     struct list_node *after = lane->entries.prev;
-    while (
-        after != &lane->entries &&
-        lull_instant_before(entry->due_at, LIST_ENTRY(after, struct lane_entry, in_lane)->due_at)) {
+    while (after != &lane->entries && lull_instant_before(entry->due_at, due_at_of(after))) {
         after = after->prev;
     }
     link_behind(lane, after, after->next, entry);
@@ -341,41 +368,58 @@ static NOT_INLINE void enqueue_within(struct lane *lane, struct lane_entry *entr
 static inline void enqueue(struct lane *lane, struct lane_entry *entry)
 {
     struct list_node *last = lane->entries.prev;
-    if (last != &lane->entries &&
-        lull_instant_before(entry->due_at, LIST_ENTRY(last, struct lane_entry, in_lane)->due_at)) {
+    if (last != &lane->entries && lull_instant_before(entry->due_at, due_at_of(last))) {
         enqueue_within(lane, entry);
         return;
     }
     link_behind(lane, last, &lane->entries, entry);
 }
 
-/* A value that is not the last one's. */
-static NOT_INLINE void join_other(struct lane_entry *entry, int64_t timeout_ns)
+/* Behind the last of those that are due before it, if that is near the end. */
+static bool enqueue_near_the_end(struct lane *lane, struct lane_entry *entry)
 {
+    struct list_node *after = lane->entries.prev;
+    uint32_t steps = 0;
+    while (after != &lane->entries && lull_instant_before(entry->due_at, due_at_of(after))) {
+        if (steps++ == LANE_INSTANT_STEPS) {
+            return false;
+        }
+        after = after->prev;
+    }
+    link_behind(lane, after, after->next, entry);
+    return true;
+}
+
+/* A value that is not the last one's, or a sum that is never. */
+static NOT_INLINE void join_other(struct lane_entry *entry, struct lull_instant now,
+                                  int64_t after_ns)
+{
+    /* All that is due at once is one value. */
+    const int64_t timeout_ns = after_ns > 0 ? after_ns : 0;
+    const struct lull_instant due_at = lull_instant_add(now, timeout_ns);
+    if (due_at.ns == LULL_NEVER) {
+        return;
+    }
+    entry->due_at = due_at;
     struct lane *lane = lane_for(&entry->timer.executor->lanes, timeout_ns);
     if (lane != NULL) {
         enqueue(lane, entry);
     } else {
-        timerq_arm(entry->timer.queue, &entry->timer, entry->due_at);
+        timerq_arm(queue_of(entry), &entry->timer, due_at);
     }
 }
 
 /* It waits for nothing. In context. */
 static inline void join(struct lane_entry *entry, struct lull_instant now, int64_t after_ns)
 {
-    /* All that is due at once is one value. */
-    const int64_t timeout_ns = after_ns > 0 ? after_ns : 0;
-    const struct lull_instant due_at = lull_instant_add(now, timeout_ns);
     struct lane *last = entry->timer.executor->lanes.last;
-    if (due_at.ns == LULL_NEVER) {
+    /* A lane's timeout is not negative. */
+    if (last == NULL || last->after_ns != after_ns || now.ns >= LULL_NEVER - last->after_ns) {
+        join_other(entry, now, after_ns);
         return;
     }
-    entry->due_at = due_at;
-    if (last != NULL && last->after_ns == timeout_ns) {
-        enqueue(last, entry);
-    } else {
-        join_other(entry, timeout_ns);
-    }
+    entry->due_at = lull_at(now.ns + after_ns);
+    enqueue(last, entry);
 }
 
 static NOT_INLINE void join_again(struct lane_entry *entry, struct lull_instant now,
@@ -398,8 +442,17 @@ void lane_join(struct lane_entry *entry, struct lull_instant now, int64_t after_
 void lane_join_at(struct lane_entry *entry, struct lull_instant at)
 {
     lane_leave(entry);
+    if (at.ns == LULL_NEVER) {
+        return;
+    }
+    struct lanes *lanes = &entry->timer.executor->lanes;
     entry->due_at = at;
-    lull_timer_arm(&entry->timer, at);
+    if (lanes->instants == NULL) {
+        lanes->instants = new_lane(lanes, LULL_NEVER);
+    }
+    if (lanes->instants == NULL || !enqueue_near_the_end(lanes->instants, entry)) {
+        timerq_arm(queue_of(entry), &entry->timer, at);
+    }
 }
 
 void lane_reopen(struct lane_entry *entry, struct lull_instant now, int64_t after_ns)

@@ -7,9 +7,10 @@
  * Rescheduler is in the timer queue. Called by whoever has a timeout per call (channel/, server/);
  * in context. Must not know: calls, streams, what an expiry means.
  *
- * There are at most LANES_MAX lanes; one that has been empty is given to another value. A value
- * that finds no lane, and an absolute deadline, use the entry's own timer, for which
- * lane_entry_init reserved the slot. So joining cannot fail.
+ * There are at most LANES_MAX lanes; one that has been empty is given to another value. Absolute instants, which come nearly in
+ * order where each is what is left of a timeout, share one lane more; who would stand far from its end does not join it. Such an
+ * instant, and a value that finds no lane, use the entry's own timer, for which lane_entry_init reserved the slot. So joining
+ * cannot fail.
  */
 #ifndef EXEC_LANE_H
 #define EXEC_LANE_H
@@ -25,6 +26,9 @@
 
 #define LANES_MAX 64u
 
+/* An absolute instant stands in the lane of those only if no more than so many there come after it. */
+#define LANE_INSTANT_STEPS 8u
+
 struct lane;
 struct lane_entry;
 
@@ -34,17 +38,17 @@ typedef void (*lane_expired_fn)(struct lane_entry *entry, struct lull_instant no
 
 /* What waits for a timeout, embedded in its owner. The owner reads due_at and nothing else. */
 struct lane_entry {
-    struct list_node in_lane;   /* in the lane's FIFO, or in the list of those expiring now */
-    struct lane *lane;          /* NULL: in none; it may be on its own timer */
+    struct list_node in_lane;   /* while it waits: in a lane's FIFO, or in the list of those expiring now */
     struct lull_instant due_at; /* LULL_NEVER when it waits for nothing */
     lane_expired_fn expired;
-    struct lull_timer timer; /* when it has no lane */
+    struct lull_timer timer; /* armed: it is in no lane */
 };
 
 /* The lanes of one executor. */
 struct lanes {
     struct lull_executor *executor;
-    struct lane *last;      /* where the last join went */
+    struct lane *last;      /* where the last join with a timeout went; counts as used */
+    struct lane *instants;  /* of absolute ones, in `all` and by_value not; NULL before first use */
     struct lane **by_value; /* open addressing, slots_count a power of two; NULL before first use */
     uint32_t slots_count;
     uint32_t count;
@@ -78,7 +82,7 @@ void lane_entry_fini(struct lane_entry *entry);
  */
 void lane_join(struct lane_entry *entry, struct lull_instant now, int64_t after_ns);
 
-/* Waits until `at` on its own timer, instead of what it waited for before. LULL_NEVER: for nothing. */
+/* Waits until `at`, instead of what it waited for before. LULL_NEVER: for nothing. */
 void lane_join_at(struct lane_entry *entry, struct lull_instant at);
 
 /* Waits for nothing any more. Harmless when it does not wait. */

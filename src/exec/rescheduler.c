@@ -19,21 +19,20 @@
 
 static inline bool may_touch(const struct lull_rescheduler *r)
 {
-    return r->timer.queue != NULL && executor_is_here(r->timer.executor);
+    return r->timer.executor != NULL && executor_is_here(r->timer.executor);
 }
 
 static void fired(struct lull_timer *timer, struct lull_instant now)
 {
     struct lull_rescheduler *r = container_of(timer, struct lull_rescheduler, timer);
-    if (!r->enabled) {
-        /* So a soft-cancelled timer dies. */
-        return;
-    }
     if (lull_instant_before(now, r->run_at)) {
-        timerq_arm(timer->queue, timer, r->run_at);
+        /* So a soft-cancelled timer dies. */
+        if (r->run_at.ns != LULL_NEVER) {
+            timerq_arm(&timer->executor->timers, timer, r->run_at);
+        }
         return;
     }
-    r->enabled = false;
+    r->run_at = lull_at(LULL_NEVER);
     /* The last use of r: the callback may fini it. */
     r->expired(r, now);
 }
@@ -42,7 +41,6 @@ int lull_rescheduler_init(struct lull_rescheduler *r, struct lull_executor *exec
                           lull_rescheduler_fn expired)
 {
     r->run_at = lull_at(LULL_NEVER);
-    r->enabled = false;
     r->expired = expired;
     return lull_timer_init(&r->timer, executor, fired);
 }
@@ -50,16 +48,13 @@ int lull_rescheduler_init(struct lull_rescheduler *r, struct lull_executor *exec
 void lull_rescheduler_fini(struct lull_rescheduler *r)
 {
     lull_timer_fini(&r->timer);
-    r->enabled = false;
+    r->run_at = lull_at(LULL_NEVER);
 }
 
 void lull_rescheduler_set(struct lull_rescheduler *r, struct lull_instant at)
 {
     LULL_INVARIANT(may_touch(r), "a Rescheduler is set outside the context (lull_executor_enter)");
-    if (at.ns == LULL_NEVER) {
-        rescheduler_cancel(r);
-        return;
-    }
+    /* LULL_NEVER is before nothing, and is what a soft cancel stores. */
     rescheduler_set(r, at);
 }
 
@@ -72,13 +67,13 @@ void lull_rescheduler_cancel(struct lull_rescheduler *r)
 void lull_rescheduler_disarm(struct lull_rescheduler *r)
 {
     LULL_INVARIANT(may_touch(r), "a Rescheduler is disarmed outside the context (lull_executor_enter)");
-    r->enabled = false;
-    timerq_disarm(r->timer.queue, &r->timer);
+    r->run_at = lull_at(LULL_NEVER);
+    timerq_disarm(&r->timer.executor->timers, &r->timer);
 }
 
 bool lull_rescheduler_is_enabled(const struct lull_rescheduler *r)
 {
-    return r->enabled;
+    return r->timer.executor != NULL && r->run_at.ns != LULL_NEVER;
 }
 
 bool lull_rescheduler_is_armed(const struct lull_rescheduler *r)
@@ -88,7 +83,7 @@ bool lull_rescheduler_is_armed(const struct lull_rescheduler *r)
 
 struct lull_instant lull_rescheduler_run_at(const struct lull_rescheduler *r)
 {
-    return r->enabled ? r->run_at : lull_at(LULL_NEVER);
+    return lull_rescheduler_is_enabled(r) ? r->run_at : lull_at(LULL_NEVER);
 }
 
 struct lull_instant lull_rescheduler_armed_at(const struct lull_rescheduler *r)

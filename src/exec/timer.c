@@ -15,15 +15,15 @@
 
 static inline bool may_touch(const struct lull_timer *timer)
 {
-    return timer->queue != NULL && executor_is_here(timer->executor);
+    return timer->executor != NULL && executor_is_here(timer->executor);
 }
 
 /* Apart, so that a timer whose slot is there saves no registers for it. */
 static __attribute__((noinline)) int reserve(struct lull_timer *timer)
 {
-    const int rc = timerq_reserve(timer->queue);
+    const int rc = timerq_reserve(&timer->executor->timers);
     if (rc != LULL_OK) {
-        timer->queue = NULL;
+        timer->executor = NULL;
     }
     return rc;
 }
@@ -37,40 +37,39 @@ int lull_timer_init(struct lull_timer *timer, struct lull_executor *executor, lu
     timer->at = lull_at(LULL_NEVER);
     timer->expired = expired;
     timer->executor = executor;
-    timer->queue = &executor->timers;
     return timerq_reserve_at_hand(&executor->timers) ? LULL_OK : reserve(timer);
 }
 
 void lull_timer_fini(struct lull_timer *timer)
 {
-    if (timer->queue == NULL) {
+    if (timer->executor == NULL) {
         return;
     }
     LULL_INVARIANT(may_touch(timer), "a timer is ended outside the context");
     if (timerq_is_armed(timer)) {
-        timerq_disarm(timer->queue, timer);
+        timerq_disarm(&timer->executor->timers, timer);
     }
-    timerq_unreserve(timer->queue);
-    timer->queue = NULL;
+    timerq_unreserve(&timer->executor->timers);
+    timer->executor = NULL;
 }
 
 void lull_timer_arm(struct lull_timer *timer, struct lull_instant at)
 {
     LULL_INVARIANT(may_touch(timer), "a timer is armed outside the context");
     if (at.ns == LULL_NEVER) {
-        timerq_disarm(timer->queue, timer);
+        timerq_disarm(&timer->executor->timers, timer);
     } else {
-        timerq_arm(timer->queue, timer, at);
+        timerq_arm(&timer->executor->timers, timer, at);
     }
 }
 
 void lull_timer_disarm(struct lull_timer *timer)
 {
     LULL_INVARIANT(may_touch(timer), "a timer is disarmed outside the context");
-    timerq_disarm(timer->queue, timer);
+    timerq_disarm(&timer->executor->timers, timer);
 }
 
 bool lull_timer_is_armed(const struct lull_timer *timer)
 {
-    return timer->queue != NULL && timerq_is_armed(timer);
+    return timer->executor != NULL && timerq_is_armed(timer);
 }

@@ -197,11 +197,22 @@ static void remove_at(struct timerq *queue, uint32_t slot)
     sift_up(queue, slot, last);
 }
 
+/* Among the due ones nobody asks for the order any more: the field is the link back. */
+static struct lull_timer *due_before(const struct lull_timer *timer)
+{
+    return (struct lull_timer *)(uintptr_t)timer->seq;
+}
+
+static void due_set_before(struct lull_timer *timer, struct lull_timer *before)
+{
+    timer->seq = (uintptr_t)before;
+}
+
 static void due_append(struct timerq *queue, struct lull_timer *timer)
 {
     timer->slot = TIMERQ_SLOT_DUE;
     timer->next = NULL;
-    timer->prev = queue->due_last;
+    due_set_before(timer, queue->due_last);
     if (queue->due_last != NULL) {
         queue->due_last->next = timer;
     } else {
@@ -212,17 +223,17 @@ static void due_append(struct timerq *queue, struct lull_timer *timer)
 
 static void due_remove(struct timerq *queue, struct lull_timer *timer)
 {
-    if (timer->prev != NULL) {
-        timer->prev->next = timer->next;
+    struct lull_timer *before = due_before(timer);
+    if (before != NULL) {
+        before->next = timer->next;
     } else {
         queue->due_first = timer->next;
     }
     if (timer->next != NULL) {
-        timer->next->prev = timer->prev;
+        due_set_before(timer->next, before);
     } else {
-        queue->due_last = timer->prev;
+        queue->due_last = before;
     }
-    timer->prev = NULL;
     timer->next = NULL;
 }
 
@@ -231,17 +242,16 @@ void timerq_arm(struct timerq *queue, struct lull_timer *timer, struct lull_inst
     const struct timerq_entry entry = {.at_ns = at.ns, .timer = timer};
     const uint32_t slot = timer->slot;
     queue->counters->timer_arms++;
+    if (slot == TIMERQ_SLOT_DUE) {
+        due_remove(queue, timer);
+    }
     timer->at = at;
     timer->seq = queue->next_seq++;
     if (slot < queue->count) {
         settle(queue, slot, entry);
         return;
     }
-    if (slot == TIMERQ_SLOT_DUE) {
-        due_remove(queue, timer);
-    } else {
-        queue->counters->timers_armed++;
-    }
+    queue->counters->timers_armed += slot == TIMERQ_SLOT_IDLE;
     LULL_INVARIANT(queue->count < queue->reserved, "a timer without a slot is armed");
     sift_up(queue, queue->count++, entry);
 }

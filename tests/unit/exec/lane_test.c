@@ -216,7 +216,7 @@ START_TEST(reopening_moves_the_entry_behind_the_others)
 }
 END_TEST
 
-START_TEST(an_absolute_instant_uses_the_entrys_own_timer)
+START_TEST(an_absolute_instant_may_be_waited_for_and_replaced)
 {
     rig_enter(&rig);
     lane_join_at(&w[0].entry, lull_at(1042));
@@ -234,6 +234,53 @@ START_TEST(an_absolute_instant_uses_the_entrys_own_timer)
     lull_fake_clock_advance(&rig.clock, 5000);
     ck_assert_uint_eq(w[0].runs, 2);
     ck_assert_int_eq(w[0].ran_at_ns, 1047);
+}
+END_TEST
+
+START_TEST(absolute_instants_that_come_in_order_share_one_timer)
+{
+    rig_enter(&rig);
+    for (size_t i = 0; i < 100; i++) {
+        lane_join_at(&w[i].entry, lull_at(2000 + (int64_t)i));
+    }
+    /* A little before the last ones is near enough. */
+    lane_join_at(&w[100].entry, lull_at(2099 - (int64_t)LANE_INSTANT_STEPS));
+    rig_leave(&rig);
+    ck_assert_uint_eq(lanes_count(), 0);
+    ck_assert_uint_eq(rig_counters(&rig).timer_arms, 1);
+    leave(50);
+    lull_fake_clock_advance(&rig.clock, 5000);
+    ck_assert_uint_eq(order_count, 100);
+    ck_assert_uint_eq(w[50].runs, 0);
+    for (size_t i = 0; i < 100; i++) {
+        ck_assert(i == 50 || w[i].ran_at_ns == 2000 + (int64_t)i);
+    }
+    ck_assert_int_eq(w[100].ran_at_ns, 2099 - (int64_t)LANE_INSTANT_STEPS);
+    ck_assert_uint_eq(rig_counters(&rig).timer_disarms, 0);
+    rig_enter(&rig);
+    executor_trim(rig.executor);
+    rig_leave(&rig);
+    ck_assert_ptr_null(executor_lanes(rig.executor)->instants);
+    ck_assert_uint_eq(rig_counters(&rig).timers_armed, 0);
+}
+END_TEST
+
+START_TEST(an_absolute_instant_far_before_the_last_ones_uses_the_entrys_own_timer)
+{
+    rig_enter(&rig);
+    for (size_t i = 0; i < 100; i++) {
+        lane_join_at(&w[i].entry, lull_at(2100 - (int64_t)i));
+    }
+    rig_leave(&rig);
+    for (size_t i = 0; i < 100; i++) {
+        ck_assert(lull_timer_is_armed(&w[i].entry.timer) == (i > LANE_INSTANT_STEPS));
+    }
+    lull_fake_clock_advance(&rig.clock, 5000);
+    ck_assert_uint_eq(order_count, 100);
+    for (size_t i = 0; i < 100; i++) {
+        ck_assert_uint_eq(order[i], 99 - i);
+        ck_assert_int_eq(w[i].ran_at_ns, 2100 - (int64_t)i);
+    }
 }
 END_TEST
 
@@ -364,10 +411,10 @@ START_TEST(sixty_four_values_have_lanes_and_more_use_their_own_timer)
     }
     ck_assert_uint_eq(lanes_count(), LANES_MAX);
     for (size_t i = 0; i < 64; i++) {
-        ck_assert_ptr_nonnull(w[i].entry.lane);
+        ck_assert(!lull_timer_is_armed(&w[i].entry.timer));
     }
     for (size_t i = 64; i < 100; i++) {
-        ck_assert_ptr_null(w[i].entry.lane);
+        ck_assert(lull_timer_is_armed(&w[i].entry.timer));
         ck_assert(lane_entry_is_waiting(&w[i].entry));
     }
     leave(99);
@@ -392,7 +439,7 @@ START_TEST(an_empty_lane_is_given_to_another_value)
     size_t in_lanes = 0;
     for (size_t i = 64; i < 84; i++) {
         join(i, 5000 + (int64_t)i);
-        in_lanes += w[i].entry.lane != NULL;
+        in_lanes += !lull_timer_is_armed(&w[i].entry.timer);
     }
     ck_assert_uint_ge(in_lanes, 12);
     ck_assert_uint_eq(lanes_count(), LANES_MAX);
@@ -408,11 +455,12 @@ END_TEST
 START_TEST(a_value_in_steady_use_keeps_its_lane_among_ever_new_values)
 {
     join(0, 7 * LULL_SECOND);
-    const struct lane *lane = w[0].entry.lane;
-    ck_assert_ptr_nonnull(lane);
+    /* Alone there, so beside the lane's head. */
+    const struct list_node *head = w[0].entry.in_lane.next;
+    ck_assert(!lull_timer_is_armed(&w[0].entry.timer));
     for (int64_t i = 0; i < 10000; i++) {
         join(0, 7 * LULL_SECOND);
-        MUST(w[0].entry.lane == lane);
+        MUST(!lull_timer_is_armed(&w[0].entry.timer) && w[0].entry.in_lane.next == head);
         leave(0);
         join(1, 1000 + i);
         leave(1);
@@ -449,14 +497,14 @@ START_TEST(without_memory_for_a_lane_the_entry_uses_its_own_timer)
     is_poor = true;
     ck_assert_int_eq(lull_executor_enter(executor), LULL_OK);
     lane_join(&one.entry, lull_at(1000), 50);
-    ck_assert_ptr_null(one.entry.lane);
+    ck_assert(lull_timer_is_armed(&one.entry.timer));
     ck_assert_uint_eq(executor_lanes(executor)->count, 0);
     ck_assert(lane_entry_is_waiting(&one.entry));
     ck_assert_int_eq(lull_executor_next_at(executor).ns, 1050);
     /* Once there is memory there is a lane. */
     is_poor = false;
     lane_join(&one.entry, lull_at(1000), 50);
-    ck_assert_ptr_nonnull(one.entry.lane);
+    ck_assert(!lull_timer_is_armed(&one.entry.timer));
     /* And an entry that gets no slot says so. */
     is_poor = true;
     struct waiter many[TIMERQ_SLOTS_MIN];
@@ -490,7 +538,9 @@ static Suite *lane_suite(void)
     tcase_add_test(cases, a_hundred_thousand_overlapping_calls_cost_an_early_wake_a_timeout);
     tcase_add_test(cases, leaving_the_last_cancels_softly_and_the_next_join_pushes_out);
     tcase_add_test(cases, reopening_moves_the_entry_behind_the_others);
-    tcase_add_test(cases, an_absolute_instant_uses_the_entrys_own_timer);
+    tcase_add_test(cases, an_absolute_instant_may_be_waited_for_and_replaced);
+    tcase_add_test(cases, absolute_instants_that_come_in_order_share_one_timer);
+    tcase_add_test(cases, an_absolute_instant_far_before_the_last_ones_uses_the_entrys_own_timer);
     tcase_add_test(cases, never_joins_nothing);
     tcase_add_test(cases, a_timeout_that_is_not_positive_is_due_at_once_but_never_inline);
     tcase_add_test(cases, an_entry_that_joins_at_once_in_its_callback_waits_for_the_next_turn);

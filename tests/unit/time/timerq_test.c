@@ -19,7 +19,6 @@ static void make(struct timerq *queue, struct lull_timer *timer)
     memset(timer, 0, sizeof(*timer));
     timer->slot = TIMERQ_SLOT_IDLE;
     timer->at = lull_at(LULL_NEVER);
-    timer->queue = queue;
     MUST(timerq_reserve(queue) == LULL_OK);
 }
 
@@ -27,7 +26,6 @@ static void unmake(struct timerq *queue, struct lull_timer *timer)
 {
     timerq_disarm(queue, timer);
     timerq_unreserve(queue);
-    timer->queue = NULL;
 }
 
 /* ---- the oracle: an array, searched from end to end */
