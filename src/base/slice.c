@@ -41,6 +41,21 @@ struct lull_slab *slab_new(const struct lull_allocator *allocator, size_t capaci
     return slab;
 }
 
+struct lull_slab *slab_resize(struct lull_slab *slab, size_t capacity)
+{
+    LULL_INVARIANT(slab->release == release_block && slab_is_sole(slab),
+                   "a slab that others see, or of other memory, is resized");
+    if (capacity > SIZE_MAX - sizeof(*slab)) {
+        return NULL;
+    }
+    slab = mem_resize(slab->allocator, slab, sizeof(*slab) + capacity);
+    if (slab != NULL) {
+        slab->bytes = (uint8_t *)(slab + 1);
+        slab->capacity = capacity;
+    }
+    return slab;
+}
+
 struct lull_slab *slab_ref(struct lull_slab *slab)
 {
     if (slab != NULL) {

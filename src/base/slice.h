@@ -41,6 +41,10 @@ void slab_init(struct lull_slab *slab, uint8_t *bytes, size_t capacity,
  * NULL: the system's. */
 struct lull_slab *slab_new(const struct lull_allocator *allocator, size_t capacity);
 
+/* The slab with another capacity; it and its bytes may have moved. For the only reference to a slab of slab_new's. NULL when there is no
+ * memory: the old one is untouched. */
+struct lull_slab *slab_resize(struct lull_slab *slab, size_t capacity);
+
 /* Any thread. `slab` may be NULL. slab_ref returns its argument. */
 struct lull_slab *slab_ref(struct lull_slab *slab);
 void slab_unref(struct lull_slab *slab);

@@ -179,18 +179,16 @@ static size_t take_prefix(struct h2_stream *stream, const uint8_t *bytes, size_t
 /* A length is only a promise: memory follows what has come of it. Where there is none, the stream has ended. */
 static bool grow(struct h2_stream *stream)
 {
-    struct lull_slab *full = stream->in_slab;
-    const size_t came = slab_capacity(full);
+    const size_t came = slab_capacity(stream->in_slab);
     const size_t capacity = came < stream->in_len / GROWTH ? GROWTH * came : stream->in_len;
-    struct lull_slab *slab = new_slab(stream->transport, capacity);
+    struct lull_slab *slab = slab_resize(stream->in_slab, capacity);
     if (slab == NULL) {
         stream_fail(stream, H2_END_LIMIT, NGHTTP2_CANCEL, "no memory for a message of %zu bytes",
                     stream->in_len);
         return false;
     }
-    memcpy(slab_bytes(slab), slab_bytes(full), stream->in_done);
+    executor_counters(stream->transport->executor)->allocations++;
     stream->in_slab = slab;
-    slab_unref(full);
     return true;
 }
 

@@ -123,6 +123,28 @@ static void *unref_on_thread(void *arg)
     return first == 42 ? arg : NULL;
 }
 
+START_TEST(a_slab_that_grows_keeps_its_bytes)
+{
+    struct counting_allocator counting;
+    struct lull_slab *slab;
+    counting_init(&counting);
+    slab = slab_new(&counting.base, 5);
+    memcpy(slab_bytes(slab), "hello", 5);
+    slab = slab_resize(slab, 100000);
+    ck_assert_uint_eq(slab_capacity(slab), 100000);
+    ck_assert_mem_eq(slab_bytes(slab), "hello", 5);
+    memset(slab_bytes(slab) + 5, 1, 100000 - 5);
+    ck_assert_int_eq(counting.live, 1);
+    counting_exhaust(&counting);
+    ck_assert_ptr_null(slab_resize(slab, 200000));
+    ck_assert_ptr_null(slab_resize(slab, SIZE_MAX));
+    ck_assert_uint_eq(slab_capacity(slab), 100000);
+    ck_assert_mem_eq(slab_bytes(slab), "hello", 5);
+    slab_unref(slab);
+    ck_assert_int_eq(counting.live, 0);
+}
+END_TEST
+
 START_TEST(a_carved_slab_goes_back_once_whichever_thread_is_last)
 {
     struct lull_recycler_options options;
@@ -189,12 +211,29 @@ static void leave_the_slab(void)
     slab_slice(&slab, 9, 0);
 }
 
+static void resize_what_others_see(void)
+{
+    struct lull_slab *slab = slab_new(NULL, 8);
+    slab_ref(slab);
+    (void)slab_resize(slab, 16);
+}
+
+static void resize_other_memory(void)
+{
+    static uint8_t bytes[8];
+    struct lull_slab slab;
+    slab_init(&slab, bytes, sizeof(bytes), keep_for_ever);
+    (void)slab_resize(&slab, 16);
+}
+
 START_TEST(faults_of_ours_are_caught)
 {
     expect_death(unref_twice, "given back too often");
     expect_death(ref_after_the_end, "referenced after its end");
     expect_death(leave_the_slice, "a part leaves its slice");
     expect_death(leave_the_slab, "a slice leaves its slab");
+    expect_death(resize_what_others_see, "is resized");
+    expect_death(resize_other_memory, "is resized");
 }
 END_TEST
 
@@ -207,6 +246,7 @@ static Suite *slice_suite(void)
     tcase_add_test(tc, no_memory_leaves_the_slice_alone);
     tcase_add_test(tc, a_static_slice_is_not_counted);
     tcase_add_test(tc, slices_of_a_slab_keep_it);
+    tcase_add_test(tc, a_slab_that_grows_keeps_its_bytes);
     tcase_add_test(tc, a_carved_slab_goes_back_once_whichever_thread_is_last);
     tcase_add_test(tc, faults_of_ours_are_caught);
     suite_add_tcase(suite, tc);
