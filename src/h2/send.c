@@ -393,17 +393,23 @@ static bool write_unsent(struct h2_transport *t)
     return !t->is_lost;
 }
 
-/* True: the socket took all of it. */
+/*
+ * A long message is several writes, each a little longer than what a packet holds (of the loopback, 64 KiB) or not a multiple of it: the
+ * rest would go as a small packet of its own, and wake the peer for it. True: the socket took all of it.
+ */
 static bool write_batch(struct h2_transport *t, struct batch *batch)
 {
     size_t wrote = 0;
-    const enum io io = endpoint_writev(t->endpoint, batch->pieces, batch->count, &wrote);
+    const bool has_more = batch->is_full && nghttp2_session_want_write(t->session.nghttp2) != 0;
+    const enum io io =
+        (has_more ? endpoint_writev_more : endpoint_writev)(t->endpoint, batch->pieces, batch->count, &wrote);
     if (io == IO_FAIL || io == IO_EOF) {
         drop_batch(batch);
         on_write_failed(t);
         return false;
     }
     wrote = io == IO_OK ? wrote : 0;
+    t->send.is_held = has_more && wrote == batch->total; /* of less the system keeps nothing back */
     if (wrote == batch->total) {
         drop_batch(batch);
         on_written(t, wrote);
@@ -427,6 +433,15 @@ static void lose_by_session(struct h2_transport *t, int error)
         transport_lose(t, H2_LOST_NOMEM, 0, "no memory for HTTP/2 output");
     } else {
         transport_lose(t, H2_LOST_PROTOCOL, 0, nghttp2_strerror(error));
+    }
+}
+
+/* There was no more after all: a window has run out. */
+static void push_held(struct h2_transport *t)
+{
+    if (t->send.is_held) {
+        t->send.is_held = false;
+        endpoint_push(t->endpoint);
     }
 }
 
@@ -455,7 +470,11 @@ static bool send_round(struct h2_transport *t)
         lose_by_session(t, error);
         return false;
     }
-    return batch.count != 0 && write_batch(t, &batch) && batch.is_full;
+    if (batch.count == 0) {
+        push_held(t);
+        return false;
+    }
+    return write_batch(t, &batch) && batch.is_full;
 }
 
 void send_on_writable(struct h2_transport *t)

@@ -35,6 +35,7 @@ struct send_state {
     uint64_t answers;     /* HEADERS and DATA frames made */
     bool is_within_block; /* the last frame pulled wants a CONTINUATION */
     bool is_blocked;      /* the socket is full and has not told otherwise */
+    bool is_held;         /* the last write was told as one behind which more follows */
     bool is_broken;       /* a write failed */
     bool has_given_up;    /* nghttp2 sent a GOAWAY of its own: a connection error it found */
     char give_up_text[200];

@@ -37,6 +37,8 @@ struct endpoint_ops {
     enum io (*read)(struct endpoint *endpoint, void *into, size_t capacity, size_t *got);
     enum io (*writev)(struct endpoint *endpoint, const struct io_piece *pieces, size_t count,
                       size_t *wrote);
+    /* [nullable] What a writev of which more_follows was true has left with the system goes out now. */
+    void (*push)(struct endpoint *endpoint);
     /* Which readiness (LULL_WANT_*) to tell from now on. Level-triggered: what is ready already is
      * told too. 0 or an errno. */
     int (*want)(struct endpoint *endpoint, unsigned want);
@@ -70,6 +72,7 @@ struct endpoint {
     const char *reason_text; /* [nullable] of the last IO_FAIL, where an errno does not say it */
     struct lull_task dead;  /* for the free phase */
     bool is_closed;
+    bool more_follows; /* endpoint_writev_more is at work */
 };
 
 /* Fills the common part; ops must be set by the caller. */
@@ -91,6 +94,26 @@ static inline enum io endpoint_writev(struct endpoint *endpoint, const struct io
                                       size_t count, size_t *wrote)
 {
     return endpoint->ops->writev(endpoint, pieces, count, wrote);
+}
+
+/*
+ * The same, by an owner that writes more at once: a last packet that is not full may wait for it. Behind the last of such writes comes an
+ * endpoint_writev that takes something, or an endpoint_push.
+ */
+static inline enum io endpoint_writev_more(struct endpoint *endpoint, const struct io_piece *pieces,
+                                           size_t count, size_t *wrote)
+{
+    endpoint->more_follows = true;
+    const enum io io = endpoint->ops->writev(endpoint, pieces, count, wrote);
+    endpoint->more_follows = false;
+    return io;
+}
+
+static inline void endpoint_push(struct endpoint *endpoint)
+{
+    if (endpoint->ops->push != NULL) {
+        endpoint->ops->push(endpoint);
+    }
 }
 
 static inline int endpoint_write_timeout(struct endpoint *endpoint, int64_t after_ns)

@@ -92,11 +92,20 @@ static enum io tcp_writev(struct endpoint *base, const struct io_piece *pieces, 
         /* The connection is the parent's: not even a GOAWAY from here (RULINGS 27). */
         return endpoint_fail(base, "write", EPIPE);
     }
-    err = sys_writev(counters_of(base), base->watch.fd, pieces, count, wrote);
+    err = sys_writev(counters_of(base), base->watch.fd, pieces, count,
+                     base->more_follows && tcp_of(base)->is_tcp, wrote);
     if (err == EAGAIN) {
         return IO_AGAIN;
     }
     return err == 0 ? IO_OK : endpoint_fail(base, "write", err);
+}
+
+/* Set again, the option sends what waits for a whole packet. */
+LULL_COLD static void tcp_push(struct endpoint *base)
+{
+    if (tcp_of(base)->is_tcp) {
+        (void)sys_set_nodelay(counters_of(base), base->watch.fd);
+    }
 }
 
 static int tcp_want(struct endpoint *base, unsigned want)
@@ -183,6 +192,7 @@ static const struct endpoint_ops tcp_ops = {
     .finish_connect = tcp_finish_connect,
     .read = tcp_read,
     .writev = tcp_writev,
+    .push = tcp_push,
     .want = tcp_want,
     .write_timeout = tcp_write_timeout,
     .system_keepalive = tcp_system_keepalive,

@@ -24,6 +24,10 @@
 #include "base/invariant.h"
 #include "net/endpoint.h"
 
+#ifndef MSG_MORE
+#define MSG_MORE 0
+#endif
+
 /* Counts the call and turns its result into 0 or an errno. Both names of "not now" are one. */
 static int outcome(struct lull_counters *counters, int result)
 {
@@ -95,8 +99,9 @@ int sys_read(struct lull_counters *counters, int fd, void *into, size_t capacity
 }
 
 int sys_writev(struct lull_counters *counters, int fd, const struct io_piece *pieces, size_t count,
-               size_t *wrote)
+               bool more_follows, size_t *wrote)
 {
+    const int flags = more_follows ? MSG_NOSIGNAL | MSG_MORE : MSG_NOSIGNAL;
     struct iovec parts[IO_PIECES_MAX];
     struct msghdr message = {.msg_iov = parts};
 
@@ -109,7 +114,7 @@ int sys_writev(struct lull_counters *counters, int fd, const struct io_piece *pi
     message.msg_iovlen = count;
     *wrote = 0;
     for (;;) {
-        ssize_t n = sendmsg(fd, &message, MSG_NOSIGNAL);
+        ssize_t n = sendmsg(fd, &message, flags);
 
         counters->writes++;
         int err = outcome(counters, n < 0 ? -1 : 0);

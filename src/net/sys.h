@@ -39,9 +39,9 @@ int sys_is_connected(struct lull_counters *counters, int fd);
 /* *got is 0 at the end of the stream. `capacity` is above 0. */
 int sys_read(struct lull_counters *counters, int fd, void *into, size_t capacity, size_t *got);
 
-/* At most IO_PIECES_MAX pieces; EPIPE, not a signal, when the peer is gone. */
+/* At most IO_PIECES_MAX pieces; EPIPE, not a signal, when the peer is gone. `more_follows`: of TCP a last packet that is not full waits. */
 int sys_writev(struct lull_counters *counters, int fd, const struct io_piece *pieces, size_t count,
-               size_t *wrote);
+               bool more_follows, size_t *wrote);
 
 /* Never waits for unsent bytes. The descriptor is gone whatever the kernel says. */
 void sys_close(struct lull_counters *counters, int fd);

@@ -322,6 +322,61 @@ START_TEST(the_write_timeout_of_bytes_on_their_way_is_not_taken_back)
 }
 END_TEST
 
+#ifdef MSG_MORE
+/* What is on its way on the loopback has arrived when the system call is over. */
+static ssize_t arrived(int fd, char *into, size_t size)
+{
+    return recv(fd, into, size, MSG_DONTWAIT);
+}
+
+START_TEST(a_small_packet_waits_for_the_writes_behind_it_or_for_a_push)
+{
+    const struct io_piece piece = {"abc", 3};
+    struct net_peer peer;
+    char bytes[16];
+    size_t wrote;
+    int far_fd;
+
+    net_world_init(&world);
+    net_dial_connected(&world, &peer, NULL, &far_fd);
+    net_enter(&world);
+    ck_assert_int_eq(endpoint_writev_more(peer.endpoint, &piece, 1, &wrote), IO_OK);
+    ck_assert_uint_eq(wrote, 3);
+    ck_assert_int_eq(arrived(far_fd, bytes, sizeof(bytes)), -1);
+    ck_assert_int_eq(endpoint_writev(peer.endpoint, &piece, 1, &wrote), IO_OK);
+    ck_assert_int_eq(arrived(far_fd, bytes, sizeof(bytes)), 6);
+    ck_assert_int_eq(endpoint_writev_more(peer.endpoint, &piece, 1, &wrote), IO_OK);
+    ck_assert_int_eq(arrived(far_fd, bytes, sizeof(bytes)), -1);
+    endpoint_push(peer.endpoint);
+    ck_assert_int_eq(arrived(far_fd, bytes, sizeof(bytes)), 3);
+    net_leave(&world);
+    close(far_fd);
+    net_close(&world, peer.endpoint);
+    net_world_fini(&world);
+}
+END_TEST
+
+START_TEST(a_small_packet_that_waits_goes_out_when_the_connection_is_closed)
+{
+    const struct io_piece piece = {"abc", 3};
+    struct net_peer peer;
+    char bytes[16];
+    size_t wrote;
+    int far_fd;
+
+    net_world_init(&world);
+    net_dial_connected(&world, &peer, NULL, &far_fd);
+    net_enter(&world);
+    ck_assert_int_eq(endpoint_writev_more(peer.endpoint, &piece, 1, &wrote), IO_OK);
+    net_leave(&world);
+    net_close(&world, peer.endpoint);
+    ck_assert_int_eq(arrived(far_fd, bytes, sizeof(bytes)), 3);
+    close(far_fd);
+    net_world_fini(&world);
+}
+END_TEST
+#endif
+
 START_TEST(a_write_after_a_reset_fails_and_raises_no_signal)
 {
     const struct linger abort_close = {.l_onoff = 1, .l_linger = 0};
@@ -442,6 +497,10 @@ static Suite *net_tcp_suite(void)
     tcase_add_test(cases, a_tcp_connection_starts_with_nodelay_and_keepalive);
     tcase_add_test(cases, the_write_timeout_of_bytes_on_their_way_is_not_taken_back);
     tcase_add_loop_test(cases, a_write_timeout_limits_the_wait_between_resends, 0, 3);
+#ifdef MSG_MORE
+    tcase_add_test(cases, a_small_packet_waits_for_the_writes_behind_it_or_for_a_push);
+    tcase_add_test(cases, a_small_packet_that_waits_goes_out_when_the_connection_is_closed);
+#endif
     tcase_add_test(cases, a_write_after_a_reset_fails_and_raises_no_signal);
     tcase_add_test(cases, closing_in_on_ready_is_legal);
     tcase_add_test(cases, an_accepted_socket_knows_its_peer);

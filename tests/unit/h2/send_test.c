@@ -261,6 +261,95 @@ START_TEST(blocked_socket_leaves_messages_in_the_queue)
 }
 END_TEST
 
+/* What of the near end's writes waits for more, as a system that keeps back every last packet would. */
+static struct {
+    unsigned more, last; /* writes of each kind */
+    unsigned pushes;
+    bool is_held;
+} hints;
+
+static enum io hinted_writev(struct endpoint *endpoint, const struct io_piece *pieces, size_t count,
+                             size_t *wrote)
+{
+    const enum io io = pipe_ops->writev(endpoint, pieces, count, wrote);
+    hints.more += endpoint->more_follows;
+    hints.last += !endpoint->more_follows;
+    hints.is_held = endpoint->more_follows;
+    return io;
+}
+
+static void hinted_push(struct endpoint *endpoint)
+{
+    (void)endpoint;
+    hints.pushes++;
+    hints.is_held = false;
+}
+
+/* A request of so many bytes to a server with these windows, sent as far as they go. */
+static void send_hinted(size_t len, uint32_t window, uint32_t connection_window)
+{
+    static uint8_t big[3000000];
+    struct h2_transport_options options = world_options();
+    struct h2_request request = a_request();
+    uint8_t settings[] = "\0\0\6\4\0\0\0\0\0\0\4\0\0\0";
+    world_begin_as(&options, (struct pipe_options){.capacity_bytes = 4 * 1024 * 1024}, NULL);
+    settings[11] = (uint8_t)(window >> 24);
+    settings[12] = (uint8_t)(window >> 16);
+    settings[13] = (uint8_t)(window >> 8);
+    settings[14] = (uint8_t)window;
+    say(settings, 15);
+    say_frame32(8, 0, connection_window - 65535);
+    run();
+    memset(&hints, 0, sizeof(hints));
+    counted_ops.writev = hinted_writev;
+    counted_ops.push = hinted_push;
+    request.message = lull_slice_static(big, len);
+    (void)open_with(0, &request);
+    run();
+    counted_ops.writev = counted_writev;
+}
+
+START_TEST(all_writes_of_a_long_message_but_the_last_say_that_more_follows)
+{
+    send_hinted(500000, 1000000, 1000000);
+    ck_assert_uint_eq(calls[0].sent_last, 1);
+    ck_assert_uint_eq(hints.more, 7);
+    ck_assert_uint_eq(hints.last, 1);
+    ck_assert_uint_eq(hints.pushes, 0);
+    world_end();
+}
+END_TEST
+
+/* More writes than a flush makes. */
+START_TEST(what_a_flush_leaves_for_the_next_is_announced_as_well)
+{
+    send_hinted(3000000, 4000000, 4000000);
+    ck_assert_uint_eq(calls[0].sent_last, 1);
+    ck_assert_uint_eq(hints.more, 45);
+    ck_assert_uint_eq(hints.last, 1);
+    world_end();
+}
+END_TEST
+
+/* Its length in frames is a write's: nghttp2 knows only when it is asked that the window of the stream has run out. */
+START_TEST(nothing_waits_for_more_when_a_window_has_run_out)
+{
+    send_hinted(500000, 65536, 1000000);
+    ck_assert_uint_eq(calls[0].sent_last, 0);
+    ck_assert_uint_eq(hints.more, 1);
+    ck_assert_uint_eq(hints.pushes, 1);
+    ck_assert(!hints.is_held);
+    /* the connection's is known beforehand, which saves the push */
+    counted_ops.push = NULL;
+    world_end();
+    send_hinted(500000, 1000000, 131070);
+    ck_assert_uint_eq(calls[0].sent_last, 0);
+    ck_assert(!hints.is_held);
+    ck_assert_uint_eq(hints.pushes, 0);
+    world_end();
+}
+END_TEST
+
 /* A server that answers, closes and so makes our write fail (RULINGS 19). */
 START_TEST(answer_that_is_there_counts_when_the_write_fails)
 {
@@ -360,6 +449,9 @@ static Suite *suite(void)
     tcase_add_test(tc, blocked_socket_is_not_pulled_for);
     tcase_add_test(tc, rst_stream_overtakes_data_that_was_not_pulled);
     tcase_add_test(tc, blocked_socket_leaves_messages_in_the_queue);
+    tcase_add_test(tc, all_writes_of_a_long_message_but_the_last_say_that_more_follows);
+    tcase_add_test(tc, what_a_flush_leaves_for_the_next_is_announced_as_well);
+    tcase_add_test(tc, nothing_waits_for_more_when_a_window_has_run_out);
     tcase_add_test(tc, answer_that_is_there_counts_when_the_write_fails);
     tcase_add_test(tc, write_that_fails_ends_the_transport_with_its_errno);
     tcase_add_test(tc, same_life_gives_the_same_bytes);
