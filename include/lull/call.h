@@ -31,7 +31,8 @@ extern "C" {
 struct lull_call;
 struct lull_channel;
 
-/** Options of a call. Fill with lull_call_options_init. Since 0.1. */
+/** Options of a call. Fill with lull_call_options_init. In a struct of another release, from 0.3, what is missing has its default, and what
+ * this one does not know has to be zero. Since 0.1. */
 struct lull_call_options {
     size_t size;
     const char *method;             /**< [borrow] "/package.Service/Method" */
@@ -91,7 +92,7 @@ LULL_API int lull_call_unary(struct lull_channel *channel, const struct lull_cal
                              struct lull_error *error);
 
 /**
- * Who is told of a call. Fill with lull_call_handler_init. One that is NULL is not told: headers, messages and room in the queue
+ * Who is told of a call. Fill with lull_call_handler_init; one of another release is taken as options are. One that is NULL is not told: headers, messages and room in the queue
  * then pass by unseen, on_closed is needed. Since 0.2.
  */
 struct lull_call_handler {

@@ -35,7 +35,8 @@ enum lull_state {
     LULL_STATE_SHUTDOWN = 4
 };
 
-/** Options of a channel. Fill with lull_channel_options_init. All clamps are applied once, by lull_channel_new. Since 0.1. */
+/** Options of a channel. Fill with lull_channel_options_init. All clamps are applied once, by lull_channel_new. In a struct of another
+ * release, from 0.3, what is missing has its default, and what this one does not know has to be zero. Since 0.1. */
 struct lull_channel_options {
     size_t size;
     const struct lull_world *world; /**< [borrow, nullable] its members outlive the channel */

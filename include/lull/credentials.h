@@ -48,7 +48,9 @@ struct lull_identity {
  */
 typedef int (*lull_identity_fn)(void *ctx, struct lull_identity *out);
 
-/** Options of credentials. Fill with lull_credentials_options_init. Since 0.3. */
+/** Options of credentials. Fill with lull_credentials_options_init. In a struct of another release,
+ * from 0.3, what is missing has its default, and what this one does not know has to be zero. Since
+ * 0.3. */
 struct lull_credentials_options {
     size_t size;
     const char *ca_file; /**< [borrow, nullable] PEM file of the roots to believe, and no others */

@@ -43,7 +43,8 @@ struct lull_task {
 /** Makes a task of raw memory. Cannot fail. Since 0.1. */
 LULL_API void lull_task_init(struct lull_task *task, lull_task_fn run);
 
-/** Options of an executor. Fill with lull_executor_options_init. Since 0.1. */
+/** Options of an executor. Fill with lull_executor_options_init. In a struct of another release, from
+ * 0.3, what is missing has its default, and what this one does not know has to be zero. Since 0.1. */
 struct lull_executor_options {
     size_t size;
     struct lull_clock *clock;               /**< [borrow, nullable] NULL: the system's */
@@ -64,7 +65,8 @@ static inline void lull_executor_options_init(struct lull_executor_options *opti
  * Makes an executor.
  * @param options [borrow, nullable] NULL: all defaults
  * @param out receives the executor, owned by the caller
- * @return LULL_OK, LULL_RC_NOMEM, LULL_RC_INVALID (a size of another world). Since 0.1.
+ * @return LULL_OK, LULL_RC_NOMEM, LULL_RC_INVALID (a size of no release, or a
+ * later one's that asks for what this one does not have). Since 0.1.
  */
 LULL_API int lull_executor_new(const struct lull_executor_options *options,
                                struct lull_executor **out);

@@ -63,7 +63,8 @@ struct lull_keepalive_step {
     struct lull_instant next_at;
 };
 
-/** Options of keepalive. Fill with lull_keepalive_options_init. Since 0.1. */
+/** Options of keepalive. Fill with lull_keepalive_options_init. In a struct of another release, from
+ * 0.3, what is missing has its default, and what this one does not know has to be zero. Since 0.1. */
 struct lull_keepalive_options {
     size_t size;
     int64_t time_ns;    /**< silence before a ping; 0, negative or LULL_NEVER: off; else raised to
@@ -104,7 +105,7 @@ struct lull_keepalive {
 /**
  * Makes a closed connection's state.
  * @param options [borrow, nullable] NULL: all defaults, which means off
- * @return LULL_OK, or LULL_RC_INVALID (a size of another world; nothing changed). Any thread. Since
+ * @return LULL_OK, or LULL_RC_INVALID (a size of no release; nothing changed). Any thread. Since
  * 0.1.
  */
 LULL_API int lull_keepalive_init(struct lull_keepalive *keepalive,

@@ -25,7 +25,8 @@ struct lull_counters;
 struct lull_recycler;
 struct lull_recycler_port;
 
-/** Options of a recycler. Fill with lull_recycler_options_init. Since 0.1. */
+/** Options of a recycler. Fill with lull_recycler_options_init. In a struct of another release, from
+ * 0.3, what is missing has its default, and what this one does not know has to be zero. Since 0.1. */
 struct lull_recycler_options {
     size_t size;
     const char *name;                       /**< [borrow] for messages; a static string */

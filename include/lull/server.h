@@ -33,7 +33,8 @@ struct lull_server;
 struct lull_server_call;
 
 /** Options of a server. Fill with lull_server_options_init. All clamps are applied once, by
- * lull_server_new. Since 0.2. */
+ * lull_server_new. In a struct of another release, from 0.3, what is missing has its default, and
+ * what this one does not know has to be zero. Since 0.2. */
 struct lull_server_options {
     size_t size;
     const struct lull_world *world; /**< [borrow, nullable] its members outlive the server */
@@ -113,7 +114,8 @@ enum lull_server_end {
 LULL_API const char *lull_server_end_name(int end);
 
 /**
- * Who is told of the calls of a method. Fill with lull_server_handler_init. `ctx` is what
+ * Who is told of the calls of a method. Fill with lull_server_handler_init; one of another release is
+ * taken as options are. `ctx` is what
  * lull_server_add was given, or from then on what lull_server_call_set_ctx said. Since 0.2.
  */
 struct lull_server_handler {

@@ -33,7 +33,7 @@
 extern "C" {
 #endif
 
-/** How a blocking call ended. All that it points to is its own, until lull_sync_result_fini. Since 0.3. */
+/** How a blocking call ended; does not grow within a soname. All that it points to is its own, until lull_sync_result_fini. Since 0.3. */
 struct lull_sync_result {
     size_t size;
     struct lull_status status;

@@ -38,7 +38,8 @@ LULL_API void lull_random_seed(struct lull_random_seeded *random, uint64_t seed)
 /** A double in [lo, hi) from any source. Since 0.1. */
 LULL_API double lull_random_between(struct lull_random *random, double lo, double hi);
 
-/** The world a channel lives in. NULL members mean the real thing. Since 0.1. */
+/** The world a channel lives in. NULL members mean the real thing. In a struct of another release,
+ * from 0.3, what is missing is NULL, and what this one does not know has to be NULL. Since 0.1. */
 struct lull_world {
     size_t size;
     struct lull_clock

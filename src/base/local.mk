@@ -15,10 +15,11 @@ liblull_core_la_SOURCES += \
 	src/base/recycler.c src/base/recycler_asserting.h src/base/recycler_parts.h \
 	src/base/recycler_port.c \
 	src/base/size_classes.c src/base/size_classes.h \
+	src/base/sized.c src/base/sized.h \
 	src/base/slice.c src/base/slice.h \
 	src/base/status.c src/base/status.h \
 	src/base/strbuf.c src/base/strbuf.h
 
 # Hardly ever runs.
 COLD += \
-	src/base/base64.lo src/base/invariant.lo src/base/log.lo src/base/percent.lo src/base/rc.lo src/base/strbuf.lo
+	src/base/base64.lo src/base/invariant.lo src/base/log.lo src/base/percent.lo src/base/rc.lo src/base/sized.lo src/base/strbuf.lo

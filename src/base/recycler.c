@@ -29,14 +29,12 @@
 #include "base/invariant.h"
 #include "base/mem.h"
 #include "base/recycler_parts.h"
+#include "base/sized.h"
 
 #define KEEP_DEFAULT 256
 
 /* What an object may be: room for the header and for what an asserting build adds. */
 #define OBJECT_BYTES_MAX (SIZE_MAX - sizeof(struct recycled) - 4 * sizeof(uint64_t))
-
-/* The options as they were before is_owner came. */
-#define OPTIONS_BYTES_MIN offsetof(struct lull_recycler_options, is_owner)
 
 static struct recycled *next_of(struct recycled *recycled)
 {
@@ -45,12 +43,16 @@ static struct recycled *next_of(struct recycled *recycled)
 
 LULL_COLD int lull_recycler_new(const struct lull_recycler_options *options, struct lull_recycler **out)
 {
+    static const struct sized kind = {.first = SIZED_UP_TO(struct lull_recycler_options, counters),
+                                      .own = sizeof(*options)};
+    struct lull_recycler_options chosen;
     struct lull_recycler *recycler;
-    if (options == NULL || out == NULL || options->size < OPTIONS_BYTES_MIN ||
-        options->name == NULL || options->object_bytes == 0 ||
-        options->object_bytes > OBJECT_BYTES_MAX) {
+    lull_recycler_options_init(&chosen, NULL, 0);
+    if (options == NULL || out == NULL || sized_take(&kind, &chosen, options, NULL) != LULL_OK ||
+        chosen.name == NULL || chosen.object_bytes == 0 || chosen.object_bytes > OBJECT_BYTES_MAX) {
         return LULL_RC_INVALID;
     }
+    options = &chosen;
     recycler = mem_zeroed(options->allocator, sizeof(*recycler));
     if (recycler == NULL) {
         return LULL_RC_NOMEM;

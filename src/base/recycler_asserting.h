@@ -57,10 +57,8 @@ static inline void asserting_made(struct lull_recycler *recycler,
     const size_t word = sizeof(uint64_t);
     recycler->user_bytes = options->object_bytes;
     recycler->object_bytes = (options->object_bytes + word + word - 1) / word * word + word;
-    if (options->size >= sizeof(*options)) {
-        recycler->is_owner = options->is_owner;
-        recycler->owner = options->owner;
-    }
+    recycler->is_owner = options->is_owner;
+    recycler->owner = options->owner;
 }
 
 /* After lull_recycler_free the owner may be gone, and late releases are legal on any thread. */

@@ -8,6 +8,7 @@
 
 #include "base/method.h"
 #include "base/rc.h"
+#include "base/sized.h"
 #include "base/strbuf.h"
 #include "channel/call.h"
 #include "channel/call_cancel.h"
@@ -97,18 +98,30 @@ static void run_commands(struct lull_task *task, struct lull_executor *executor)
     call_drop(call);
 }
 
+int call_options_take(const struct lull_call_options *options, struct lull_call_options *room,
+                      struct lull_error *error)
+{
+    static const struct sized kind = {SIZED_UP_TO(struct lull_call_options, read_timeout_ns), sizeof(*options), "option",
+                                      "the options with lull_call_options_init"};
+    lull_call_options_init(room, NULL);
+    return sized_take(&kind, room, options, error);
+}
+
+static LULL_COLD int take_handler(const struct lull_call_handler *handler, struct lull_call_handler *taken,
+                                  struct lull_error *error)
+{
+    static const struct sized kind = {SIZED_UP_TO(struct lull_call_handler, on_closed), sizeof(*handler), "handler",
+                                      "it with lull_call_handler_init"};
+    lull_call_handler_init(taken);
+    return sized_take(&kind, taken, handler, error);
+}
+
 int call_check(const struct lull_channel *channel, const struct lull_call_options *options,
                struct lull_error *error)
 {
     if (channel == NULL || options == NULL) {
         return rc_fail(error, LULL_RC_INVALID, "%s is NULL",
                        channel == NULL ? "channel" : "options");
-    }
-    if (options->size != sizeof(*options)) {
-        return rc_fail(error, LULL_RC_INVALID,
-                       "option size is %zu, this library's is %zu: fill the options with "
-                       "lull_call_options_init",
-                       options->size, sizeof(*options));
     }
     const char *fault = method_fault(options->method);
     if (fault != NULL) {
@@ -266,12 +279,18 @@ int lull_call_start(struct lull_channel *channel, const struct lull_call_options
         return rc_fail(error, LULL_RC_INVALID, "%s is NULL",
                        handler == NULL ? "handler" : "the handler's on_closed");
     }
+    struct lull_call_options room;
+    struct lull_call_handler taken;
+    int rc = LULL_OK;
     if (handler->size != sizeof(*handler)) {
-        return rc_fail(error, LULL_RC_INVALID,
-                       "handler size is %zu, this library's is %zu: fill it with "
-                       "lull_call_handler_init",
-                       handler->size, sizeof(*handler));
+        rc = take_handler(handler, &taken, error);
+        handler = &taken;
     }
-    int rc = call_check(channel, options, error);
+    if (rc == LULL_OK) {
+        rc = call_options_settle(&options, &room, error);
+    }
+    if (rc == LULL_OK) {
+        rc = call_check(channel, options, error);
+    }
     return rc != LULL_OK ? rc : call_start(channel, options, handler, ctx, NULL, out, error);
 }

@@ -9,7 +9,24 @@
 #ifndef CHANNEL_CALL_START_H
 #define CHANNEL_CALL_START_H
 
+#include "base/cold.h"
 #include "lull/call.h"
+
+/* Options of another release, as ours in `room`. LULL_OK, or LULL_RC_INVALID with a text. */
+LULL_COLD int call_options_take(const struct lull_call_options *options, struct lull_call_options *room,
+                                struct lull_error *error);
+
+/* *options [nullable] is of our size, at `room` if it was not. */
+static inline int call_options_settle(const struct lull_call_options **options, struct lull_call_options *room,
+                                      struct lull_error *error)
+{
+    if (*options == NULL || (*options)->size == sizeof(*room)) {
+        return LULL_OK;
+    }
+    const int rc = call_options_take(*options, room, error);
+    *options = room;
+    return rc;
+}
 
 /* What every kind of call asks of its arguments. LULL_OK or a code with its text; nothing was made. */
 int call_check(const struct lull_channel *channel, const struct lull_call_options *options,

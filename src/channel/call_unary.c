@@ -44,7 +44,11 @@ int lull_call_unary(struct lull_channel *channel, const struct lull_call_options
     if (done == NULL) {
         return rc_fail(error, LULL_RC_INVALID, "done is NULL");
     }
-    int rc = call_check(channel, options, error);
+    struct lull_call_options room;
+    int rc = call_options_settle(&options, &room, error);
+    if (rc == LULL_OK) {
+        rc = call_check(channel, options, error);
+    }
     if (rc != LULL_OK) {
         return rc;
     }

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "base/rc.h"
+#include "base/sized.h"
 #include "channel/call.h"
 #include "channel/channel.h"
 #include "channel/channel_idle.h"
@@ -290,7 +291,7 @@ static int make_on(const struct origin *origin, const struct lull_channel_option
 
 static bool has_no_loop(const struct lull_channel_options *options)
 {
-    return options != NULL && options->size == sizeof(*options) && options->loop == NULL &&
+    return options != NULL && options->size >= SIZED_UP_TO(struct lull_channel_options, loop) && options->loop == NULL &&
            (options->world == NULL || options->world->loop == NULL);
 }
 

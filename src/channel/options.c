@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/rc.h"
+#include "base/sized.h"
 #include "lull/idle.h"
 #include "lull/keepalive.h"
 
@@ -140,20 +141,21 @@ static int resolve_sizes(struct lull_channel_options *out, struct lull_error *er
     return LULL_OK;
 }
 
+static const struct sized options_kind = {
+    SIZED_UP_TO(struct lull_channel_options, log), sizeof(struct lull_channel_options), "option",
+    "the options with lull_channel_options_init"};
+
 int options_resolve(const struct lull_channel_options *given, struct lull_channel_options *out,
                     struct lull_error *error)
 {
     if (given == NULL) {
         return rc_fail(error, LULL_RC_INVALID, "no options: fill some with lull_channel_options_init");
     }
-    if (given->size != sizeof(*given)) {
-        return rc_fail(error, LULL_RC_INVALID,
-                       "option size is %zu, this library's is %zu: fill the options with "
-                       "lull_channel_options_init",
-                       given->size, sizeof(*given));
+    lull_channel_options_fill(out, sizeof(*out));
+    int rc = sized_take(&options_kind, out, given, error);
+    if (rc == LULL_OK) {
+        rc = resolve_times(out, error);
     }
-    *out = *given;
-    int rc = resolve_times(out, error);
     if (rc == LULL_OK) {
         rc = resolve_silences(out, error);
     }
@@ -177,10 +179,6 @@ int options_resolve(const struct lull_channel_options *given, struct lull_channe
     }
     if (out->log.level == 0) {
         out->log.level = LULL_LOG_INFO;
-    }
-    if (out->world != NULL && out->world->size != sizeof(*out->world)) {
-        return rc_fail(error, LULL_RC_INVALID, "option world has size %zu, this library's is %zu",
-                       out->world->size, sizeof(*out->world));
     }
     return LULL_OK;
 }

@@ -12,6 +12,7 @@
 #include "base/cold.h"
 #include "base/invariant.h"
 #include "base/mem.h"
+#include "base/sized.h"
 #include "exec/executor_parts.h"
 
 #define TASK_BUDGET 1024u
@@ -27,11 +28,11 @@ LULL_COLD int lull_executor_new(const struct lull_executor_options *options, str
     struct lull_executor_options chosen;
     lull_executor_options_init(&chosen);
     if (options != NULL) {
-        /* There is one version of the struct so far; another size is another library's. */
-        if (options->size != sizeof(*options)) {
+        static const struct sized kind = {.first = SIZED_UP_TO(struct lull_executor_options, task_budget),
+                                          .own = sizeof(*options)};
+        if (sized_take(&kind, &chosen, options, NULL) != LULL_OK) {
             return LULL_RC_INVALID;
         }
-        chosen = *options;
     }
     struct lull_executor *executor = mem_zeroed(chosen.allocator, sizeof(*executor));
     if (executor == NULL) {

@@ -8,6 +8,7 @@
 #include "base/cold.h"
 #include "base/invariant.h"
 #include "base/rc.h"
+#include "base/sized.h"
 #include "exec/executor.h"
 #include "exec/orphan.h"
 #include "exec/roles.h"
@@ -352,9 +353,11 @@ void lull_loop_stop(struct lull_loop *loop)
 LULL_COLD int loop_settle_world(const struct lull_world *given, struct lull_loop *loop, struct lull_loop *fallback,
                                 struct lull_world *world, struct lull_error *error)
 {
+    static const struct sized kind = {SIZED_UP_TO(struct lull_world, loop), sizeof(*world), "option world's",
+                                      "it with lull_world_init"};
     lull_world_init(world);
-    if (given != NULL) {
-        *world = *given;
+    if (given != NULL && sized_take(&kind, world, given, error) != LULL_OK) {
+        return LULL_RC_INVALID;
     }
     if (loop != NULL && world->loop != NULL && loop != world->loop) {
         return rc_fail(error, LULL_RC_INVALID, "options loop and world->loop are two loops");

@@ -10,6 +10,7 @@
 #include "base/container.h"
 #include "base/invariant.h"
 #include "base/mem.h"
+#include "base/sized.h"
 #include "exec/executor.h"
 #include "loop/loop.h"
 
@@ -28,7 +29,7 @@ struct lull_counters *loop_builtin_counters(struct loop_builtin *loop)
 int lull_loop_new(const struct lull_executor_options *options, struct lull_loop **out)
 {
     const struct lull_allocator *allocator =
-        options != NULL && options->size >= sizeof(*options) ? options->allocator : NULL;
+        options != NULL && options->size >= SIZED_UP_TO(struct lull_executor_options, allocator) ? options->allocator : NULL;
     struct loop_builtin *loop = (struct loop_builtin *)mem_zeroed(allocator, loop_builtin_kind.size);
     int rc;
 

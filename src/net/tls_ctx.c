@@ -20,6 +20,7 @@
 
 #include "base/mem.h"
 #include "base/rc.h"
+#include "base/sized.h"
 #include "net/endpoint_tls.h"
 #include "net/tls_identity.h"
 #include "net/tls_pem.h"
@@ -235,12 +236,6 @@ static void free_all(struct lull_credentials *credentials)
 
 static int check(const struct lull_credentials_options *options, struct lull_error *error)
 {
-    if (options->size != sizeof(*options)) {
-        return rc_fail(error, LULL_RC_INVALID,
-                       "option size is %zu, this library's is %zu: fill the options with "
-                       "lull_credentials_options_init",
-                       options->size, sizeof(*options));
-    }
     if (options->server_name != NULL && *options->server_name == '\0') {
         return rc_fail(error, LULL_RC_INVALID, "option server_name is empty");
     }
@@ -259,15 +254,18 @@ static int check(const struct lull_credentials_options *options, struct lull_err
 int lull_credentials_new(const struct lull_credentials_options *options,
                          struct lull_credentials **out, struct lull_error *error)
 {
-    struct lull_credentials_options defaults;
+    static const struct sized kind = {SIZED_UP_TO(struct lull_credentials_options, insecure_skip_verify),
+                                      sizeof(*options), "option", "the options with lull_credentials_options_init"};
+    struct lull_credentials_options chosen;
     if (out == NULL) {
         return rc_fail(error, LULL_RC_INVALID, "out is NULL");
     }
-    if (options == NULL) {
-        lull_credentials_options_init(&defaults);
-        options = &defaults;
+    lull_credentials_options_init(&chosen);
+    int rc = options == NULL ? LULL_OK : sized_take(&kind, &chosen, options, error);
+    options = &chosen;
+    if (rc == LULL_OK) {
+        rc = check(options, error);
     }
-    int rc = check(options, error);
     if (rc != LULL_OK) {
         return rc;
     }

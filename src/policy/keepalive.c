@@ -10,6 +10,8 @@
  */
 #include "lull/keepalive.h"
 
+#include "base/sized.h"
+
 /* Somebody wants to know whether the peer is alive. */
 static bool is_wanted(const struct lull_keepalive *k)
 {
@@ -40,14 +42,14 @@ static struct lull_keepalive_step send_ping(struct lull_keepalive *k, struct lul
 int lull_keepalive_init(struct lull_keepalive *keepalive,
                         const struct lull_keepalive_options *options)
 {
-    struct lull_keepalive_options defaults;
-    if (options == NULL) {
-        lull_keepalive_options_init(&defaults);
-        options = &defaults;
-    }
-    if (options->size != sizeof(*options)) {
+    static const struct sized kind = {.first = SIZED_UP_TO(struct lull_keepalive_options, allow_short_timers),
+                                      .own = sizeof(*options)};
+    struct lull_keepalive_options chosen;
+    lull_keepalive_options_init(&chosen);
+    if (options != NULL && sized_take(&kind, &chosen, options, NULL) != LULL_OK) {
         return LULL_RC_INVALID;
     }
+    options = &chosen;
     struct lull_keepalive_interval interval;
     lull_keepalive_interval_init(&interval, options->time_ns, options->allow_short_timers);
     int64_t floor_ns = options->allow_short_timers ? 1 : LULL_KEEPALIVE_TIMEOUT_MIN_NS;

@@ -13,6 +13,7 @@
 #include "base/method.h"
 #include "base/random.h"
 #include "base/rc.h"
+#include "base/sized.h"
 #include "base/strbuf.h"
 #include "exec/executor.h"
 #include "exec/orphan.h"
@@ -200,10 +201,14 @@ static bool has_method(const struct lull_server *server, const char *name)
 int lull_server_add(struct lull_server *server, const char *method,
                     const struct lull_server_handler *handler, void *ctx)
 {
+    static const struct sized kind = {.first = SIZED_UP_TO(struct lull_server_handler, on_closed),
+                                      .own = sizeof(*handler)};
     const char *name = method != NULL ? method : "";
     const size_t size = strlen(name) + 1;
-    if (handler == NULL || handler->size != sizeof(*handler) ||
-        (size > 1 && method_fault(name) != NULL)) {
+    struct lull_server_handler taken;
+    lull_server_handler_init(&taken);
+    if (handler == NULL || (size > 1 && method_fault(name) != NULL) ||
+        sized_take(&kind, &taken, handler, NULL) != LULL_OK) {
         return LULL_RC_INVALID;
     }
     if (has_method(server, name)) {
@@ -216,7 +221,7 @@ int lull_server_add(struct lull_server *server, const char *method,
     }
     server->counters->allocations++;
     list_init(&added->in_methods);
-    added->handler = *handler;
+    added->handler = taken;
     added->ctx = ctx;
     memcpy(added->name, name, size);
     list_push_back(&server->methods, &added->in_methods);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/rc.h"
+#include "base/sized.h"
 #include "lull/keepalive.h"
 #include "net/endpoint_tls.h"
 #include "policy/conn_age.h"
@@ -120,20 +121,21 @@ static int resolve_sizes(struct lull_server_options *out, struct lull_error *err
     return LULL_OK;
 }
 
+static const struct sized options_kind = {
+    SIZED_UP_TO(struct lull_server_options, log), sizeof(struct lull_server_options), "option",
+    "the options with lull_server_options_init"};
+
 int server_options_resolve(const struct lull_server_options *given, struct lull_server_options *out,
                            struct lull_error *error)
 {
     if (given == NULL) {
         return rc_fail(error, LULL_RC_INVALID, "no options: a server needs a loop");
     }
-    if (given->size != sizeof(*given)) {
-        return rc_fail(error, LULL_RC_INVALID,
-                       "option size is %zu, this library's is %zu: fill the options with "
-                       "lull_server_options_init",
-                       given->size, sizeof(*given));
+    lull_server_options_fill(out, sizeof(*out));
+    int rc = sized_take(&options_kind, out, given, error);
+    if (rc == LULL_OK) {
+        rc = resolve_times(out, error);
     }
-    *out = *given;
-    int rc = resolve_times(out, error);
     if (rc == LULL_OK) {
         rc = resolve_sizes(out, error);
     }
@@ -150,10 +152,6 @@ int server_options_resolve(const struct lull_server_options *given, struct lull_
     }
     if (out->log.level == 0) {
         out->log.level = LULL_LOG_INFO;
-    }
-    if (out->world != NULL && out->world->size != sizeof(*out->world)) {
-        return rc_fail(error, LULL_RC_INVALID, "option world has size %zu, this library's is %zu",
-                       out->world->size, sizeof(*out->world));
     }
     return LULL_OK;
 }

@@ -104,7 +104,7 @@ START_TEST(structs_of_a_wrong_size)
     world.size = 3;
     options.world = &world;
     rc = lull_channel_new(bad.target, &options, &channel, &error);
-    bad_refused(&bad, "a world of size 3", rc, LULL_RC_INVALID, &error, "option world has size 3");
+    bad_refused(&bad, "a world of size 3", rc, LULL_RC_INVALID, &error, "option world's size is 3, this library's is");
     lull_server_options_init(&server_options);
     server_options.size = 8;
     rc = lull_server_new(&server_options, &server, &error);

@@ -10,5 +10,8 @@ include tests/integ/tls.mk
 include tests/integ/bad_input.mk
 SCRIPT_TESTS += tests/integ/life_test.sh
 
+# Structs of another release.
+check_PROGRAMS += tests/integ/release_sizes_test
+
 # A minute of real time.
 check_PROGRAMS += tests/integ/minute_test

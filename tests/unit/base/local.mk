@@ -15,6 +15,7 @@ check_PROGRAMS += \
 	tests/unit/base/recycler_test \
 	tests/unit/base/recycler_threads_test \
 	tests/unit/base/size_classes_test \
+	tests/unit/base/sized_test \
 	tests/unit/base/slice_test \
 	tests/unit/base/status_test \
 	tests/unit/base/strbuf_test
