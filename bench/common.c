@@ -115,6 +115,8 @@ void bench_meter_begin(struct bench_meter *meter, const struct bench_args *args,
     }
     meter->is_once = args->is_once || args->calls > 0;
     meter->once_ops = args->calls > 0 ? args->calls : once_ops;
+    meter->round_ops = (uint64_t)args->count;
+    meter->warm_ops = 0;
     meter->warm_until_ns = now + length / 5;
     meter->until_ns = now + length / 5 + length;
     meter->is_warm = meter->is_over = false;
@@ -144,7 +146,8 @@ bool bench_meter_count(struct bench_meter *meter, uint64_t count, uint64_t now_n
         return false;
     }
     if (!meter->is_warm) {
-        if (now_ns < meter->warm_until_ns && !meter->is_once) {
+        meter->warm_ops += count;
+        if ((now_ns < meter->warm_until_ns || meter->warm_ops < meter->round_ops) && !meter->is_once) {
             return true;
         }
         start(meter, now_ns);
@@ -153,7 +156,7 @@ bool bench_meter_count(struct bench_meter *meter, uint64_t count, uint64_t now_n
         }
     }
     meter->ops += count;
-    if (meter->is_once ? meter->ops >= meter->once_ops : now_ns >= meter->until_ns) {
+    if (meter->is_once ? meter->ops >= meter->once_ops : now_ns >= meter->until_ns && meter->ops >= 4 * meter->round_ops) {
         finish(meter, now_ns);
         return false;
     }

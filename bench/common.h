@@ -48,6 +48,7 @@ void bench_usage(struct bench_usage *out);
 struct bench_meter {
     uint64_t warm_until_ns, until_ns, began_ns, ended_ns;
     uint64_t ops, once_ops;
+    uint64_t round_ops, warm_ops; /* what is under way or used in turn at once; operations before the measurement */
     bool is_warm, is_over, is_once;
     struct bench_usage began, ended;
     uint64_t (*syscalls)(void *ctx); /* nullable: a count that grows, asked at both ends */
@@ -57,7 +58,10 @@ struct bench_meter {
     size_t sample_count;
 };
 
-/* `once_ops`: so many operations are enough when nothing is measured. Who counts system calls sets `syscalls` before. */
+/*
+ * Each of what the arguments count (calls under way, channels) is heard of once before the measurement begins, and four times in it, whatever
+ * the time. `once_ops`: so many operations are enough when nothing is measured. Who counts system calls sets `syscalls` before.
+ */
 void bench_meter_begin(struct bench_meter *meter, const struct bench_args *args, uint64_t once_ops);
 
 /* One operation that began at `from_ns` is over; `count` of them, without a time each. False: the time is over. */
