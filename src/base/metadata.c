@@ -63,14 +63,23 @@ static size_t add_saturating(size_t a, size_t b)
     return a > SIZE_MAX - b ? SIZE_MAX : a + b;
 }
 
-int metadata_list_charge(struct metadata_list *list, size_t key_len, size_t value_len)
+static size_t with(const struct metadata_list *list, size_t key_len, size_t value_len)
 {
     size_t weight = add_saturating(add_saturating(key_len, value_len), FIELD_BYTES);
-    size_t total = add_saturating(list->size_bytes, weight);
-    if (list->limit_bytes != 0 && total > list->limit_bytes) {
+    return add_saturating(list->size_bytes, weight);
+}
+
+bool metadata_list_has_room(const struct metadata_list *list, size_t key_len, size_t value_len)
+{
+    return list->limit_bytes == 0 || with(list, key_len, value_len) <= list->limit_bytes;
+}
+
+int metadata_list_charge(struct metadata_list *list, size_t key_len, size_t value_len)
+{
+    if (!metadata_list_has_room(list, key_len, value_len)) {
         return LULL_RC_LIMIT;
     }
-    list->size_bytes = total;
+    list->size_bytes = with(list, key_len, value_len);
     return LULL_OK;
 }
 

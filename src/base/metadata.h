@@ -65,6 +65,9 @@ int metadata_list_add_all(struct metadata_list *list, const struct lull_metadata
 int metadata_list_add_wire(struct metadata_list *list, const char *key, size_t key_len,
                            const void *value, size_t value_len);
 
+/* Such a field may still be counted. No byte of it is needed to tell. */
+bool metadata_list_has_room(const struct metadata_list *list, size_t key_len, size_t value_len);
+
 /* Counts a field that is not kept (":status", grpc-status). LULL_OK, or LULL_RC_LIMIT and nothing
  * is counted. */
 int metadata_list_charge(struct metadata_list *list, size_t key_len, size_t value_len);

@@ -111,6 +111,11 @@ static void on_regular(struct h2_transport *t, const uint8_t *name, size_t name_
 {
     struct incoming_state *incoming = &t->incoming;
     incoming->has_regular = true;
+    /* A byte on the wire can stand for four thousand of an entry of HPACK's table: those that are not kept are not looked at either. */
+    if (!metadata_list_has_room(&t->headers.block, name_len, value_len)) {
+        incoming->is_over_limit = true;
+        return;
+    }
     if (!headers_is_name(name, name_len) ||
         is_among(connection_names, COUNT(connection_names), name, name_len)) {
         incoming->is_malformed = true;

@@ -276,6 +276,27 @@ START_TEST(metadata_over_the_limit_gets_a_status)
 }
 END_TEST
 
+/* Names in upper case would be a fault of their own. */
+START_TEST(field_that_has_no_room_is_not_looked_at)
+{
+    struct h2_transport_options options = world_options();
+    struct block block = good_request();
+    options.max_metadata_bytes = 1024;
+    serve_begin_as(&options, (struct pipe_options){.capacity_bytes = 1024 * 1024});
+    serve_greet();
+    for (int i = 0; i < 20; i++) {
+        add_field(&block, "note", "0123456789");
+    }
+    add_field(&block, "NOTE", "01234567890123456789012345678901234567890123456789");
+    say_block(1, &block, true);
+    run();
+    ck_assert_uint_eq(requests, 0);
+    ck_assert_str_eq(next_fields(1).grpc_status, "8");
+    (void)ask(3);
+    serve_end();
+}
+END_TEST
+
 START_TEST(owner_that_refuses_says_refused_stream)
 {
     const struct block block = good_request();
@@ -384,6 +405,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, pseudo_header_that_comes_twice_is_malformed, 0, 3);
     tcase_add_loop_test(tc, request_without_a_pseudo_header_is_reset, 0, 3);
     tcase_add_test(tc, metadata_over_the_limit_gets_a_status);
+    tcase_add_test(tc, field_that_has_no_room_is_not_looked_at);
     tcase_add_test(tc, owner_that_refuses_says_refused_stream);
     tcase_add_test(tc, request_cut_anywhere_is_the_same_request);
     tcase_add_test(tc, block_in_pieces_is_one_request);
