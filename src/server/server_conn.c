@@ -54,13 +54,15 @@ static void on_settings(struct h2_transport *transport)
     server_age_on_greeted(conn_of(transport));
 }
 
-/* A client that goes says so; its streams go on, and it closes. */
+/* A client that goes says so, once for the log however often it does; its streams go on, and it closes. */
 static void on_goaway(struct h2_transport *transport, uint32_t code, int32_t last_stream_id,
                       const uint8_t *debug, size_t debug_len)
 {
-    const struct server_conn *conn = conn_of(transport);
+    struct server_conn *conn = conn_of(transport);
+    const bool is_news = !conn->says_goaway;
     (void)last_stream_id; /* a server opens none */
-    if (trace_wants(&conn->server->trace, LULL_EVENT_GOAWAY)) {
+    conn->says_goaway = true;
+    if (is_news && trace_wants(&conn->server->trace, LULL_EVENT_GOAWAY)) {
         char text[128];
         struct strbuf sb;
         strbuf_init(&sb, text, sizeof(text));

@@ -25,6 +25,7 @@ struct server_conn {
     struct list_node in_conns;
     struct list_node calls; /* whose stream is open */
     unsigned refs;
+    bool says_goaway; /* the client has said that it goes */
     struct server_age age;
     struct lull_task dead;
     char peer[ADDR_TEXT_BYTES];

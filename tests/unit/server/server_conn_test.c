@@ -115,6 +115,30 @@ START_TEST(metadata_over_the_limit_ends_only_its_call)
 }
 END_TEST
 
+static void count_goaways(void *ctx, const struct lull_event *event)
+{
+    *(unsigned *)ctx += event->kind == LULL_EVENT_GOAWAY;
+}
+
+START_TEST(a_client_that_says_goaway_over_and_over_is_one_event)
+{
+    unsigned goaways = 0;
+    rig_init(&rig);
+    rig.way = APP_HOLDS;
+    rig.options.trace = (struct lull_trace){.event = count_goaways, .ctx = &goaways};
+    rig_open(&rig);
+    rig_join(&rig, &raws[0]);
+    raw_request(&raws[0], 1, RIG_METHOD, true, NULL); /* or the first would be the end of the connection */
+    for (int i = 0; i < 100; i++) {
+        raw_frame(&raws[0], FRAME_GOAWAY, 0, 0, "\0\0\0\0\0\0\0\0bye", 11);
+    }
+    ck_assert_uint_eq(goaways, 1);
+    ck_assert(!raws[0].is_eof);
+    raw_fini(&raws[0]);
+    rig_fini(&rig);
+}
+END_TEST
+
 /* Each block that a connection and a call ask for fails once: nothing leaks, nothing hangs, the next client is served. */
 static uint64_t asked;
 static uint64_t fails_at;
@@ -249,6 +273,7 @@ static Suite *suite(void)
     tcase_add_test(t, one_stream_at_a_time_and_no_call_fails);
     tcase_add_test(t, a_server_that_was_shut_down_takes_no_connection);
     tcase_add_test(t, metadata_over_the_limit_ends_only_its_call);
+    tcase_add_test(t, a_client_that_says_goaway_over_and_over_is_one_event);
     tcase_add_test(t, memory_may_fail_at_any_place);
     tcase_add_test(t, its_log_tells_who_comes_and_goes);
     suite_add_tcase(s, t);
