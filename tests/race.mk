@@ -23,6 +23,7 @@ RACE_NAMES = \
 	tests/integ/adapter_own_test \
 	tests/integ/fork_test \
 	tests/integ/from_fd_test \
+	tests/integ/linger_test \
 	tests/integ/loop_builtin_test \
 	tests/integ/loop_nested_test \
 	tests/integ/loop_thread_test \

@@ -230,7 +230,8 @@ struct lull_channel_stats {
     uint64_t pings_acked; /**< of these, answered */
     uint64_t pings_late;  /**< of these, after more than the keepalive timeout, when other bytes
                                   had kept the connection */
-    int64_t rtt_ns;       /**< the last round trip measured; LULL_NEVER: none yet */
+    int64_t rtt_ns;       /**< the last round trip measured (of keepalive's PINGs up to 8 ms longer when channels share a loop and no call is
+                               under way: their answers gather); LULL_NEVER: none yet */
     int64_t rtt_min_ns;   /**< the shortest; LULL_NEVER: none yet */
     int64_t rtt_max_ns;   /**< the longest; LULL_NEVER: none yet */
 };

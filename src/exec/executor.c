@@ -114,9 +114,13 @@ bool executor_claim(struct lull_executor *executor)
     const uintptr_t self = thread_id();
     /* Acquire pairs with executor_yield: what the last thread in context did is seen by this one. Sequentially consistent when it
      * fails: see executor_yield. */
-    return atomic_compare_exchange_strong_explicit(&executor->owner, &nobody, self,
-                                                   memory_order_seq_cst, memory_order_seq_cst) ||
-           executor_inherit(executor);
+    const bool is_mine = atomic_compare_exchange_strong_explicit(&executor->owner, &nobody, self,
+                                                                 memory_order_seq_cst, memory_order_seq_cst) ||
+                         executor_inherit(executor);
+    if (is_mine && atomic_load_explicit(&executor->linger.is_on, memory_order_relaxed)) {
+        linger_interrupt(executor);
+    }
+    return is_mine;
 }
 
 void executor_yield(struct lull_executor *executor)
@@ -554,6 +558,11 @@ void *executor_pool_of_calls(const struct lull_executor *executor)
 void executor_set_pool_of_calls(struct lull_executor *executor, void *pool)
 {
     executor->pool_of_calls = pool;
+}
+
+struct lingering *executor_linger(struct lull_executor *executor)
+{
+    return &executor->linger;
 }
 
 struct h2_stock *executor_stock(const struct lull_executor *executor)

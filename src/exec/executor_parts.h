@@ -14,6 +14,7 @@
 #include "base/size_classes.h"
 #include "exec/inbox.h"
 #include "exec/lane.h"
+#include "exec/linger.h"
 #include "exec/orphan.h"
 #include "exec/task_queue.h"
 #include "exec/thread_id.h"
@@ -74,6 +75,7 @@ struct lull_executor {
     uint8_t *write_buffer;
     uint8_t *record_buffer;
     struct lull_counters counters;
+    struct lingering linger;
 
     char other_threads[EXECUTOR_LINE_BYTES]; /* what follows is written by any thread */
     _Atomic(unsigned) keepers; /* 0: nobody counts */

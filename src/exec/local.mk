@@ -4,6 +4,7 @@ liblull_core_la_SOURCES += \
 	src/exec/executor_parts.h \
 	src/exec/inbox.c src/exec/inbox.h \
 	src/exec/lane.c src/exec/lane.h \
+	src/exec/linger.c src/exec/linger.h \
 	src/exec/orphan.c src/exec/orphan.h \
 	src/exec/refusal.c src/exec/refusal.h \
 	src/exec/roles.c src/exec/roles.h \
@@ -16,4 +17,4 @@ liblull_core_la_SOURCES += \
 
 # Hardly ever runs.
 COLD += \
-	src/exec/alarm.lo src/exec/orphan.lo src/exec/refusal.lo
+	src/exec/alarm.lo src/exec/linger.lo src/exec/orphan.lo src/exec/refusal.lo

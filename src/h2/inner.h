@@ -90,6 +90,9 @@ void transport_finish_if_drained(struct h2_transport *t);
 /* serving.c: the peer has reset a stream, or made us end it by breaking the rules. A client's transport tells nobody. */
 void serving_on_fault(struct h2_transport *t, int32_t stream_id, uint32_t code);
 
+/* A client's connection stands (its SETTINGS came), or does so no more. */
+void transport_on_standing(struct h2_transport *t, bool stands);
+
 /* A stream has gone, or the peer's limit has moved. */
 void transport_on_room(struct h2_transport *t);
 

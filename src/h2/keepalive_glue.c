@@ -8,6 +8,7 @@
 
 #include "base/cold.h"
 #include "base/strbuf.h"
+#include "exec/linger.h"
 #include "h2/inner.h"
 #include "net/endpoint_tcp.h"
 
@@ -78,6 +79,16 @@ LULL_COLD static void lose_dead(struct h2_transport *t, struct lull_instant now)
     transport_lose(t, H2_LOST_KEEPALIVE, 0, text);
 }
 
+/* So many answers are to come (exec/linger.h). */
+static void note_awaited(struct h2_transport *t, bool is_awaited)
+{
+    struct keepalive_glue *glue = &t->keepalive;
+    if (glue->is_awaited != is_awaited) {
+        glue->is_awaited = is_awaited;
+        executor_linger(t->executor)->awaited += is_awaited ? 1u : -1u;
+    }
+}
+
 static void carry_out(struct h2_transport *t, struct lull_keepalive_step step,
                       struct lull_instant now)
 {
@@ -91,6 +102,7 @@ static void carry_out(struct h2_transport *t, struct lull_keepalive_step step,
         lose_dead(t, now);
         return;
     }
+    note_awaited(t, lull_keepalive_phase_of(&t->keepalive.keepalive) == LULL_KEEPALIVE_PINGED);
     set_timer(&t->keepalive);
 }
 
@@ -212,6 +224,7 @@ void keepalive_glue_fini(struct h2_transport *t)
 {
     struct keepalive_glue *glue = &t->keepalive;
     (void)lull_keepalive_on_transport_closed(&glue->keepalive);
+    note_awaited(t, false);
     if (glue->has_timer) {
         lull_rescheduler_fini(&glue->wake);
         glue->has_timer = false;

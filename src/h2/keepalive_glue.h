@@ -26,6 +26,7 @@ struct keepalive_glue {
     struct lull_rescheduler wake;
     struct lull_instant active_at; /* of the last byte in or out */
     bool has_timer;                /* `wake` is made */
+    bool is_awaited; /* an answer is, by keepalive */
     int64_t grid_ns;               /* a power of two; 0: keepalive is off */
     bool is_probed;                /* the system probes the connection when it is quiet */
     bool is_limited;               /* the endpoint's write timeout is set */

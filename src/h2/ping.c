@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/invariant.h"
+#include "exec/linger.h"
 #include "h2/inner.h"
 
 #define FRAME_BYTES 17 /* 9 of head */
@@ -75,6 +76,14 @@ void h2_ping_cancel(struct h2_ping *ping)
     list_remove(&ping->link);
 }
 
+/* Somebody waits for this one (exec/linger.h). */
+static void note_asked(struct h2_transport *t, enum ping_kind kind, unsigned change)
+{
+    if (kind == PING_USER) {
+        executor_linger(t->executor)->asked += change;
+    }
+}
+
 static int submit(struct h2_transport *t, enum ping_kind kind)
 {
     struct ping_slot *slot = &t->ping.slots[kind];
@@ -85,6 +94,7 @@ static int submit(struct h2_transport *t, enum ping_kind kind)
     }
     slot->serial++;
     slot->state = PING_QUEUED;
+    note_asked(t, kind, 1u);
     t->ping.unwritten++;
     executor_post_flush(t->executor, &t->flush);
     return LULL_OK;
@@ -237,6 +247,7 @@ static void on_newest_acked(struct h2_transport *t, enum ping_kind kind, struct 
     struct ping_slot *slot = &t->ping.slots[kind];
     const int64_t rtt_ns = lull_instant_diff(now, slot->at);
     slot->state = PING_NONE;
+    note_asked(t, kind, -1u);
     measure(t, rtt_ns);
     answer_waiters(t, slot, rtt_ns);
     tell_watcher(t, rtt_ns);
@@ -286,6 +297,9 @@ void ping_on_ack(struct h2_transport *t, const uint8_t payload[PING_BYTES])
 void ping_on_lost(struct h2_transport *t)
 {
     for (unsigned i = 0; i < PING_KINDS; i++) {
+        if (t->ping.slots[i].state != PING_NONE) {
+            note_asked(t, (enum ping_kind)i, -1u);
+        }
         t->ping.slots[i].state = PING_NONE;
         answer_waiters(t, &t->ping.slots[i], -1);
     }

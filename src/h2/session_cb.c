@@ -146,6 +146,7 @@ static void on_settings(struct h2_transport *t)
         t->session.nghttp2, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS);
     if (!t->has_settings) {
         t->has_settings = true;
+        transport_on_standing(t, true);
         t->was_full = t->peer_max_streams == 0;
         t->ops->on_settings(t);
         return;

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/rc.h"
 #include "base/strbuf.h"
+#include "exec/linger.h"
 #include "h2/inner.h"
 
 /* Frames that may wait behind a socket that takes nothing. nghttp2 keeps those of a cancelled stream too, until their turn comes. */
@@ -240,6 +241,13 @@ int h2_transport_open(struct h2_transport *transport, struct h2_stream *stream,
     return LULL_OK;
 }
 
+void transport_on_standing(struct h2_transport *t, bool stands)
+{
+    if (!transport_is_server(t)) {
+        executor_linger(t->executor)->connections += stands ? 1u : -1u;
+    }
+}
+
 void transport_on_room(struct h2_transport *t)
 {
     if (t->was_full && h2_transport_can_open(t)) {
@@ -294,6 +302,9 @@ void transport_lose(struct h2_transport *t, enum h2_lost kind, int sys_errno, co
     }
     LULL_INVARIANT(!t->session.is_busy, "a transport is ended while nghttp2 is on the stack");
     t->is_lost = true;
+    if (t->has_settings) {
+        transport_on_standing(t, false);
+    }
     set_end(t, kind, sys_errno, text);
     keepalive_glue_fini(t);
     ping_on_lost(t);

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/sized.h"
 #include "exec/executor.h"
+#include "exec/linger.h"
 #include "loop/loop.h"
 
 struct loop_builtin *loop_builtin_of(struct lull_loop *loop)
@@ -116,9 +117,24 @@ int loop_builtin_begin(struct loop_builtin *loop, struct lull_instant until,
     err = prepare(loop, &until);
     if (err == 0) {
         *timeout_ms = timeout_until(loop, until);
+        loop->lingers = *timeout_ms != 0 && linger_begin(executor, loop->watches);
     }
     executor_end_visit(executor);
     return err;
+}
+
+void loop_builtin_linger(struct loop_builtin *loop, struct pollfd *fds, nfds_t count, int *timeout_ms)
+{
+    const int most_ms = (int)(LINGER_NS / LULL_MS);
+    const int ms = *timeout_ms < 0 || *timeout_ms > most_ms ? most_ms : *timeout_ms;
+    const int heard = poll(fds, count, ms);
+
+    linger_end(loop->base.executor);
+    if (heard != 0) {
+        *timeout_ms = 0;
+    } else if (*timeout_ms > 0) {
+        *timeout_ms -= ms;
+    }
 }
 
 int loop_builtin_wake(struct loop_builtin *loop, int count)
@@ -127,8 +143,8 @@ int loop_builtin_wake(struct loop_builtin *loop, int count)
 
     /* Visitors free nothing that an event could still point to: frees are for a turn, and turns are ours. */
     executor_take(loop->base.executor);
-    loop_builtin_counters(loop)->syscalls++;
-    loop_builtin_counters(loop)->wakeups++;
+    loop_builtin_counters(loop)->syscalls += loop->lingers ? 2 : 1;
+    loop_builtin_counters(loop)->wakeups += loop->lingers ? 2 : 1;
     executor_awake(loop->base.executor);
     return err;
 }

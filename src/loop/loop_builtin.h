@@ -8,6 +8,7 @@
 #ifndef LOOP_LOOP_BUILTIN_H
 #define LOOP_LOOP_BUILTIN_H
 
+#include <poll.h>
 #include <stddef.h>
 
 #include "lull/loop.h"
@@ -20,6 +21,8 @@ struct loop_builtin {
     unsigned char is_due; /* a turn was asked for by `soon`; atomic: the driver may just be changing */
     bool is_alarm_due;    /* a turn was asked for by an alarm that was due when it was set */
     bool is_time_up;      /* the round that is under way had nothing left to sleep */
+    bool lingers;         /* it lets answers gather first (exec/linger.h) */
+    size_t watches;       /* what is watched for something */
 };
 
 /* The loop that was built; there is one. */
@@ -51,6 +54,10 @@ bool loop_builtin_is_turn_due(struct loop_builtin *loop);
  */
 int loop_builtin_begin(struct loop_builtin *loop, struct lull_instant until,
                        int (*prepare)(struct loop_builtin *loop, struct lull_instant *until), int *timeout_ms);
+
+/* Of a round that lingers, before its poll: waits a moment for these `count`, which end every sleep, and for nothing else; *timeout_ms becomes what
+ * is left. */
+void loop_builtin_linger(struct loop_builtin *loop, struct pollfd *fds, nfds_t count, int *timeout_ms);
 
 /* Takes the context behind a poll that returned `count`. 0, or the errno that ends the round: an interrupted sleep is none, for a signal
  * handler may have asked for something. */

@@ -2,6 +2,7 @@
 #include "loop/loop_epoll.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -76,6 +77,7 @@ static int watch_fd(struct lull_loop *base, struct lull_watch *w, unsigned want)
             return 0;
         }
         w->host = NULL;
+        loop->common.watches--;
     }
     if (lull_loop_is_forked(base)) {
         w->want = want;
@@ -92,6 +94,7 @@ static int watch_fd(struct lull_loop *base, struct lull_watch *w, unsigned want)
         return errno;
     }
     w->want = want;
+    loop->common.watches += op == EPOLL_CTL_ADD;
     w->host = want == LULL_WANT_NONE ? NULL : loop;
     return 0;
 }
@@ -217,6 +220,11 @@ static int run_round(struct lull_loop *base, struct lull_instant until)
 
     if (err != 0) {
         return err;
+    }
+    if (loop->common.lingers) {
+        struct pollfd ends[2] = {{.fd = loop->wake.fd, .events = POLLIN}, {.fd = loop->alarm.fd, .events = POLLIN}};
+
+        loop_builtin_linger(&loop->common, ends, 2, &timeout);
     }
     count = epoll_wait(loop->epoll_fd, events, EVENTS_MAX, timeout);
     err = loop_builtin_wake(&loop->common, count);

@@ -84,6 +84,7 @@ static int add(struct loop_poll *loop, struct lull_watch *w)
         loop->capacity = capacity;
     }
     loop->watches[loop->count++] = w;
+    loop->common.watches = loop->count;
     set_place(w, loop->count);
     return 0;
 }
@@ -92,6 +93,7 @@ static void take_out(struct loop_poll *loop, struct lull_watch *w)
 {
     struct lull_watch *last = loop->watches[--loop->count];
 
+    loop->common.watches = loop->count;
     loop->watches[place_of(w) - 1] = last;
     set_place(last, place_of(w));
     set_place(w, 0);
@@ -261,6 +263,9 @@ static int run_round(struct lull_loop *base, struct lull_instant until)
         return err;
     }
     listed = loop->listed;
+    if (loop->common.lingers) {
+        loop_builtin_linger(&loop->common, loop->polled, 1, &timeout);
+    }
     count = poll(loop->polled, (nfds_t)(listed + 1), timeout);
     err = loop_builtin_wake(&loop->common, count);
     __atomic_store_n(&loop->is_polling, 0, __ATOMIC_SEQ_CST);

@@ -3,6 +3,9 @@
 check_PROGRAMS += tests/integ/loop_builtin_test
 tests_integ_loop_builtin_test_SOURCES = tests/integ/loop_builtin_test.c tests/integ/net_support.c tests/integ/net_support.h
 
+check_PROGRAMS += tests/integ/linger_test
+tests_integ_linger_test_SOURCES = tests/integ/linger_test.c tests/integ/net_support.c tests/integ/net_support.h
+
 # What is nested is the epoll.
 if LOOP_EPOLL
 check_PROGRAMS += tests/integ/loop_nested_test

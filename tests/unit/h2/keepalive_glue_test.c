@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "exec/linger.h"
 #include "tests/support/check_main.h"
 #include "tests/unit/h2/pings.h"
 
@@ -364,10 +365,49 @@ START_TEST(stall_over_an_answered_ping_is_no_verdict)
 }
 END_TEST
 
+static void never_told(struct h2_ping *ping, int64_t rtt_ns, const char *why)
+{
+    (void)ping;
+    (void)rtt_ns;
+    (void)why;
+}
+
+/* What the loop goes by when it lets answers gather. */
+START_TEST(loop_knows_what_is_awaited_and_by_whom)
+{
+    struct h2_ping ping;
+    const struct lingering *facts;
+    begin_keepalive(T, K, true);
+    facts = executor_linger(x);
+    ck_assert_uint_eq(facts->connections, 0);
+    (void)world_ready(0);
+    ck_assert_uint_eq(facts->connections, 1);
+    ck_assert_uint_eq(facts->awaited, 0);
+    go_to(T);
+    ck_assert_uint_eq(pings(), 1);
+    ck_assert_uint_eq(facts->awaited, 1);
+    h2_ping_init(&ping, never_told);
+    ck_assert_int_eq(h2_transport_ping(t, &ping), LULL_OK);
+    run();
+    ck_assert_uint_eq(facts->asked, 1);
+    say_something();
+    ck_assert_uint_eq(facts->awaited, 0);
+    ck_assert_uint_eq(facts->asked, 1);
+    go_to(3 * T);
+    h2_transport_close(t, 0, "the end");
+    ck_assert_uint_eq(facts->connections, 0);
+    ck_assert_uint_eq(facts->awaited, 0);
+    ck_assert_uint_eq(facts->asked, 0);
+    run();
+    world_end();
+}
+END_TEST
+
 static Suite *keepalive_glue_suite(void)
 {
     Suite *suite = suite_create("keepalive_glue");
     TCase *tc = tcase_create("keepalive");
+    tcase_add_test(tc, loop_knows_what_is_awaited_and_by_whom);
     tcase_add_test(tc, silence_is_pinged_and_any_byte_takes_the_verdict_back);
     tcase_add_test(tc, data_puts_the_ping_off_and_the_timer_finds_out_when_it_fires);
     tcase_add_test(tc, ping_that_cannot_be_written_ends_the_connection);
