@@ -96,10 +96,12 @@ const char *lull_call_peer(const struct lull_call *call)
 void call_set_phase(struct lull_call *call, enum lull_phase phase)
 {
     struct lull_instant now = lull_executor_now(call->channel->executor);
-    int64_t spent_ns = lull_instant_diff(now, call->phase_at);
-    call->phase_ns[call->phase] = lull_duration_add(call->phase_ns[call->phase], spent_ns);
+    if (now.ns != call->phase_at.ns) {
+        int64_t spent_ns = lull_instant_diff(now, call->phase_at);
+        call->phase_ns[call->phase] = lull_duration_add(call->phase_ns[call->phase], spent_ns);
+        call->phase_at = now;
+    }
     __atomic_store_n(&call->phase, phase, __ATOMIC_RELAXED);
-    call->phase_at = now;
 }
 
 void call_count_attempts(struct lull_call *call)
@@ -272,16 +274,21 @@ static void tell_closed(struct lull_call *call)
 
     channel_idle_on_call_ended(channel, ended_at);
     channel_unref(channel);
-    call_drop(call);
+    /* The library's reference; a stream that is still open keeps it. */
+    call->has_stream_ref = call->is_stream_open;
+    if (!call->is_stream_open) {
+        call_drop(call);
+    }
 }
 
 static void run_work(struct lull_task *task, struct lull_executor *executor)
 {
     struct lull_call *call = container_of(task, struct lull_call, work_task);
-    call_hold(call);
     if (call->has_stream_ref && !call->is_stream_open) {
+        /* The last reference may be gone, and the memory is there until the free phase. */
         call->has_stream_ref = false;
         call_drop(call);
+        return;
     }
     call_stream_judge(call);
     call_receive_tell(call);
@@ -292,7 +299,6 @@ static void run_work(struct lull_task *task, struct lull_executor *executor)
         (void)lull_executor_unpost(executor, task);
         tell_closed(call);
     }
-    call_drop(call);
 }
 
 void call_set_up_tasks(struct lull_call *call)

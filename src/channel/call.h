@@ -8,8 +8,8 @@
  * unless it says otherwise.
  *
  * Everything the application is told comes from one task, `work_task`: what was recorded is judged, headers and messages are
- * told in order, the end last. References: the library's, from creation until `on_closed` has returned; the stream's, while it
- * is open; one for a command that is in the inbox; the application's. The last one frees in the turn's free phase.
+ * told in order, the end last. References: the library's, from creation until `on_closed` has returned and the stream is
+ * closed; one for a command that is in the inbox; the application's. The last one frees in the turn's free phase.
  */
 #ifndef CHANNEL_CALL_H
 #define CHANNEL_CALL_H
@@ -48,58 +48,60 @@ enum call_stage {
 #define CALL_COMMAND_RESUME     128u
 
 struct lull_call {
+    /* each made by its own init, or before it is first read */
     struct h2_stream stream;
-    struct lull_channel *channel;
-    struct list_node in_calls;
-    struct list_node in_queue;
+    struct lull_call_handler handler; /* the application's side */
+    struct call_sending sending;
+    struct call_receiving receiving;
+    struct call_timeouts timeouts;
     struct lull_task command_task; /* runs `commands` */
     struct lull_task work_task;    /* judges what came, tells the application */
     struct lull_task dead;
-    atomic_uint commands;
-    atomic_uint refs; /* any thread */
-    atomic_bool is_taken; /* of a call that blocks: its end is written down, or will not be */
-    enum call_stage stage;
-    uint64_t id;
-    struct call_arena *arena;
-    uint32_t max_recv_message_bytes;
-    bool wait_for_ready;
 
-    /* the application's side */
-    struct lull_call_handler handler;
+    /* zeros at first, from here to `response` */
+    struct lull_channel *channel;
+    struct call_arena *arena;
     void *ctx;
-    struct call_outside outside;
-    struct call_sending sending;
-    struct call_receiving receiving;
-    bool is_unary;
     lull_unary_fn done;        /* unary */
     struct lull_slice message; /* unary: the response's first one */
-
-    struct call_timeouts timeouts;
-    struct lull_instant created_at;
-    enum lull_phase phase; /* atomic where call_phase_seen may look */
-    struct lull_instant phase_at;
-    int64_t phase_ns[LULL_PHASE_COUNT];
+    struct list_node in_calls;
+    struct list_node in_queue;
+    uint64_t id;
+    atomic_uint commands;
+    atomic_uint refs; /* any thread */
+    enum call_stage stage;
+    uint32_t max_recv_message_bytes;
+    atomic_bool is_taken; /* of a call that blocks: its end is written down, or will not be */
+    bool wait_for_ready;
+    bool is_unary;
 
     /* the stream */
-    struct response response;
-    struct connection *connection; /* while it is open */
     bool is_stream_open;
-    bool has_stream_ref;         /* given back by work_task once the stream is closed */
-    uint64_t stream_closed_turn; /* the stream's memory is h2's until the end of this turn */
-    uint64_t bytes_read_at_sent; /* the connection's count when the request was out */
-    uint64_t bytes_read;         /* since then, taken when the stream ended */
+    bool has_stream_ref; /* the library's reference is the stream's now: work_task gives it back once that is closed */
     bool
         is_sent; /* what the response can answer: all of the request, or, while it goes on, its HEADERS */
+
+    bool was_refused;              /* it was replayed after a refusal: once a call */
+    bool has_goaway;               /* the last connection's, for the text */
+    bool is_delivered;             /* on_closed was called */
+    struct connection *connection; /* while the stream is open */
+    uint64_t stream_closed_turn;   /* the stream's memory is h2's until the end of this turn */
+    uint64_t bytes_read_at_sent;   /* the connection's count when the request was out */
+    uint64_t bytes_read;           /* since then, taken when the stream ended */
 
     /* attempts */
     uint32_t attempts_before; /* the subchannel's count when the call began to wait for it */
     uint32_t attempts;        /* that the call waited for before it got a stream */
     uint32_t retries;         /* unseen ones */
-    bool was_refused;         /* it was replayed after a refusal: once a call */
-    bool has_goaway;          /* the last connection's, for the text */
 
+    enum lull_phase phase; /* atomic where call_phase_seen may look */
+    struct lull_instant phase_at;
+    struct lull_instant created_at;
+    int64_t phase_ns[LULL_PHASE_COUNT];
     struct lull_status status;
-    bool is_delivered; /* on_closed was called */
+    struct call_outside outside;
+
+    struct response response; /* its texts, which few calls have, are the last bytes */
 };
 
 /* How a call ends. Texts are borrowed for call_end. */

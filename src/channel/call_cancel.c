@@ -20,7 +20,9 @@ void call_command_instead(struct lull_call *call, unsigned command, unsigned ins
         /* Whoever put the first one there has the task on its way, which takes this one along. */
         return;
     }
-    call_hold(call);
+    if (command != CALL_COMMAND_START) {
+        call_hold(call); /* (before the start nothing gives the library's reference back) */
+    }
     if (is_here) {
         lull_executor_post(executor, &call->command_task);
     } else if (!lull_executor_submit(executor, &call->command_task)) {

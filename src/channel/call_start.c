@@ -4,6 +4,7 @@
  */
 #include "channel/call_start.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/method.h"
@@ -12,6 +13,7 @@
 #include "base/strbuf.h"
 #include "channel/call.h"
 #include "channel/call_cancel.h"
+#include "channel/call_stream.h"
 #include "channel/channel_idle.h"
 #include "exec/executor.h"
 #include "h2/headers.h"
@@ -95,7 +97,9 @@ static void run_commands(struct lull_task *task, struct lull_executor *executor)
     if ((commands & CALL_COMMAND_WORK) != 0) {
         lull_executor_post(executor, &call->work_task);
     }
-    call_drop(call);
+    if ((commands & CALL_COMMAND_START) == 0) {
+        call_drop(call); /* the order's; a start has none */
+    }
 }
 
 int call_options_take(const struct lull_call_options *options, struct lull_call_options *room,
@@ -173,7 +177,8 @@ static void take_options(struct lull_call *call, const struct lull_call_options 
 void call_set_up(struct lull_call *call, struct lull_channel *channel, struct call_arena *arena,
                  const struct lull_call_options *options)
 {
-    memset(call, 0, sizeof(*call));
+    memset(&call->channel, 0,
+           offsetof(struct lull_call, response) - offsetof(struct lull_call, channel));
     call->channel = channel;
     call->arena = arena;
     list_init(&call->in_calls);
@@ -188,8 +193,8 @@ void call_set_up(struct lull_call *call, struct lull_channel *channel, struct ca
     call_outside_init(&call->outside);
     call_send_init(&call->sending);
     call_receive_init(&call->receiving);
-    response_init(&call->response, false);
     take_options(call, options);
+    call_stream_set_up(call);
 }
 
 void call_count_in(struct lull_call *call)

@@ -9,6 +9,7 @@
 #include "channel/call_stream.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/status.h"
@@ -47,6 +48,9 @@ static int keep_metadata(struct lull_call *call, struct metadata_list *to,
     size_t bytes_cap = to->bytes_cap;
     size_t items_cap = to->items_cap;
     metadata_list_reset(to);
+    if (call->response.customs == 0) {
+        return LULL_OK;
+    }
     for (size_t i = 0; i < from->count; i++) {
         const struct lull_metadatum *item = &from->items[i];
         if (response_is_protocol_header(item)) {
@@ -166,7 +170,7 @@ static void on_trailers(struct h2_stream *stream, int http_status,
     }
     response_on_trailers(&call->response, http_status, &view);
     call_send_commit(call);
-    const struct lull_metadatum *message = lull_metadata_find(&view, "grpc-message", 0);
+    const struct lull_metadatum *message = call->response.message;
     if (message != NULL) {
         /* Without memory the code still counts. */
         (void)call_arena_set_message(call->channel->arenas, call->arena, message->value,
@@ -246,10 +250,19 @@ static void note_goaway(struct lull_call *call, struct h2_stream_end *end)
     strbuf_printf(&sb, " after %s", connection->goaway_text);
 }
 
+/* Few ends have a text. */
+static void keep_end(struct h2_stream_end *to, const struct h2_stream_end *end)
+{
+    memcpy(to, end, offsetof(struct h2_stream_end, text));
+    if (end->text[0] != '\0') {
+        memcpy(to->text, end->text, sizeof(to->text));
+    }
+}
+
 static void on_closed(struct h2_stream *stream, const struct h2_stream_end *end)
 {
     struct lull_call *call = call_of(stream);
-    call->response.end = *end;
+    keep_end(&call->response.end, end);
     call->response.is_closed = true;
     if (call->stage == CALL_OPEN) {
         take_bytes_read(call);
@@ -277,15 +290,18 @@ static const struct h2_stream_ops stream_ops = {
 
 /* ---- opening */
 
-static void prepare(struct lull_call *call, struct connection *connection)
+void call_stream_set_up(struct lull_call *call)
 {
-    response_init(&call->response, call->is_unary);
+    response_init(&call->response, false);
     h2_stream_init(&call->stream, &stream_ops, call->max_recv_message_bytes);
-    call->stream.auto_consume = call->is_unary;
-    call->connection = connection;
-    call->is_sent = false;
-    call->has_goaway = false;
-    call->bytes_read = 0;
+}
+
+/* It goes back to the queue, as if it had never left. */
+static void set_up_again(struct lull_call *call)
+{
+    h2_stream_fini(&call->stream);
+    call_stream_set_up(call);
+    call->connection = NULL;
 }
 
 static void on_opened(struct lull_call *call, const struct connection *connection)
@@ -294,8 +310,6 @@ static void on_opened(struct lull_call *call, const struct connection *connectio
     size_t waiting_bytes = call->sending.waiting_bytes;
     call->stage = CALL_OPEN;
     call->is_stream_open = true;
-    call->has_stream_ref = true;
-    call_hold(call);
     call->attempts = connection->subchannel->attempts - call->attempts_before;
     call_set_phase(call, LULL_PHASE_SENDING);
     strbuf_init(&sb, call->arena->peer, sizeof(call->arena->peer));
@@ -333,18 +347,21 @@ bool call_stream_open(struct lull_call *call, struct connection *connection)
         .timeout_ns = call_timeouts_for_wire(call, left_ns),
         .metadata = &metadata,
     };
-    prepare(call, connection);
+    call->response.is_unary = call->is_unary;
+    call->stream.auto_consume = call->is_unary;
+    call->connection = connection;
+    call->is_sent = false;
+    call->has_goaway = false;
+    call->bytes_read = 0;
     call_send_fill(call, &request);
     switch (h2_transport_open(connection->transport, &call->stream, &request)) {
     case LULL_OK:
         on_opened(call, connection);
         return true;
     case LULL_RC_LIMIT:
-        h2_stream_fini(&call->stream);
         call->connection = NULL;
         return false;
     default:
-        h2_stream_fini(&call->stream);
         call->connection = NULL;
         outcome.code = LULL_CODE_RESOURCE_EXHAUSTED;
         outcome.reason = LULL_REASON_INTERNAL;
@@ -389,8 +406,7 @@ static bool retry(struct lull_call *call)
         }
         call->retries++;
     }
-    h2_stream_fini(&call->stream);
-    call->connection = NULL;
+    set_up_again(call);
     call_send_rewind(call);
     call_timeouts_on_attempt_over(call);
     channel_enqueue(call->channel, call);

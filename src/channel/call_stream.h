@@ -14,6 +14,9 @@
 struct connection;
 struct lull_call;
 
+/* Makes `stream` and `response` as they are before the first byte. The call's limits are known. */
+void call_stream_set_up(struct lull_call *call);
+
 /*
  * Opens the stream of a call that has just left the queue. False: the connection takes no more (its ids are used up), nothing
  * changed. True: it is open, or the call is over.

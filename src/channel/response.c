@@ -5,6 +5,7 @@
 #include "channel/response.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/cold.h"
@@ -19,7 +20,8 @@ static char lowered(char c)
 
 void response_init(struct response *response, bool is_unary)
 {
-    memset(response, 0, sizeof(*response));
+    memset(response, 0, offsetof(struct response, end.text));
+    response->end.text[0] = '\0';
     response->is_unary = is_unary;
     response->http_status = -1;
     response->grpc_status = LULL_CODE_UNKNOWN;
@@ -32,53 +34,101 @@ static bool is_grpc_type(const char *value, size_t len)
     if (len < base) {
         return false;
     }
-    for (size_t i = 0; i < base; i++) {
-        if (lowered(value[i]) != grpc_type[i]) {
-            return false;
+    if (memcmp(value, grpc_type, base) != 0) {
+        for (size_t i = 0; i < base; i++) {
+            if (lowered(value[i]) != grpc_type[i]) {
+                return false;
+            }
         }
     }
     return len == base || value[base] == '+' || value[base] == ';';
 }
 
-static void take_head(struct response *response, int http_status, const struct lull_metadata *block)
+/* The fields of a block that mean something to gRPC: the first of each name. */
+struct fields {
+    const struct lull_metadatum *type;
+    const struct lull_metadatum *status;
+};
+
+static bool is_called(const struct lull_metadatum *item, const char *name)
+{
+    return memcmp(item->key, name, item->key_len) == 0;
+}
+
+static const struct lull_metadatum *first_of(const struct lull_metadatum *before,
+                                             const struct lull_metadatum *item)
+{
+    return before != NULL ? before : item;
+}
+
+/* One look at each field. */
+static void sort_out(struct response *response, const struct lull_metadata *block,
+                     struct fields *found)
+{
+    *found = (struct fields){NULL, NULL};
+    response->message = NULL;
+    response->customs = block->count;
+    for (size_t i = 0; i < block->count; i++) {
+        const struct lull_metadatum *item = &block->items[i];
+        if (!response_is_protocol_header(item)) {
+            continue;
+        }
+        response->customs--;
+        if (item->key_len == 11) {
+            found->status = first_of(found->status, item);
+        } else if (item->key[0] == 'c') {
+            found->type = first_of(found->type, item);
+        } else if (item->key[5] == 'm') {
+            response->message = first_of(response->message, item);
+        }
+    }
+}
+
+static void take_head(struct response *response, int http_status,
+                      const struct lull_metadatum *type)
 {
     response->http_status = http_status;
-    const struct lull_metadatum *type = lull_metadata_find(block, "content-type", 0);
     if (type != NULL) {
         const char *value = (const char *)type->value;
-        size_t kept = type->value_len < sizeof(response->content_type) - 1
-                          ? type->value_len
-                          : sizeof(response->content_type) - 1;
         response->has_content_type = true;
         response->is_grpc = is_grpc_type(value, type->value_len);
-        memcpy(response->content_type, value, kept);
-        response->content_type[kept] = '\0';
+        if (!response->is_grpc || !response->has_headers) {
+            size_t kept = type->value_len < sizeof(response->content_type) - 1
+                              ? type->value_len
+                              : sizeof(response->content_type) - 1;
+            memcpy(response->content_type, value, kept);
+            response->content_type[kept] = '\0';
+        }
     }
 }
 
 void response_on_headers(struct response *response, int http_status,
                          const struct lull_metadata *headers)
 {
+    struct fields found;
     if (response->has_headers) {
         response->is_doubled = true;
         return;
     }
     response->has_headers = true;
-    take_head(response, http_status, headers);
+    sort_out(response, headers, &found);
+    take_head(response, http_status, found.type);
 }
 
 void response_on_trailers(struct response *response, int http_status,
                           const struct lull_metadata *trailers)
 {
+    struct fields found;
+    sort_out(response, trailers, &found);
     if (!response->has_headers) {
-        take_head(response, http_status, trailers);
+        take_head(response, http_status, found.type);
     }
     response->has_trailers = true;
-    const struct lull_metadatum *status = lull_metadata_find(trailers, "grpc-status", 0);
-    if (status != NULL) {
+    if (found.status != NULL) {
         response->has_grpc_status = true;
-        response->is_grpc_status_readable = status_parse_grpc(
-            (const uint8_t *)status->value, status->value_len, &response->grpc_status);
+        response->is_grpc_status_readable =
+            status_parse_grpc((const uint8_t *)found.status->value, found.status->value_len,
+                              &response->grpc_status);
     }
 }
 
@@ -266,12 +316,16 @@ struct verdict response_judge(const struct response *response, struct strbuf *te
 
 bool response_is_protocol_header(const struct lull_metadatum *item)
 {
-    static const char *const names[] = {"content-type", "grpc-accept-encoding", "grpc-encoding",
-                                        "grpc-message", "grpc-status"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (strlen(names[i]) == item->key_len && memcmp(names[i], item->key, item->key_len) == 0) {
-            return true;
-        }
+    switch (item->key_len) {
+    case 11:
+        return is_called(item, "grpc-status");
+    case 12:
+        return is_called(item, "content-type") || is_called(item, "grpc-message");
+    case 13:
+        return is_called(item, "grpc-encoding");
+    case 20:
+        return is_called(item, "grpc-accept-encoding");
+    default:
+        return false;
     }
-    return false;
 }

@@ -41,11 +41,13 @@ struct response {
     bool is_grpc_status_readable;
     enum lull_code grpc_status;
     uint32_t messages;
-    char content_type[RESPONSE_CONTENT_TYPE_BYTES];
-    uint8_t raw[RESPONSE_RAW_BYTES];
     size_t raw_len;
     uint64_t raw_total;
+    const struct lull_metadatum *message; /* the last block's grpc-message, while the block is there; NULL: none */
+    size_t customs;                       /* fields of that block that are the application's */
     struct h2_stream_end end;
+    char content_type[RESPONSE_CONTENT_TYPE_BYTES]; /* for texts: not of headers that are gRPC's */
+    uint8_t raw[RESPONSE_RAW_BYTES];
 };
 
 /* How it ended. */
@@ -59,7 +61,7 @@ struct verdict {
 /* Before the first byte. */
 void response_init(struct response *response, bool is_unary);
 
-/* Takes what matters from a header block. */
+/* Takes what matters from a header block, and says in `message` and `customs` what else is in it. */
 void response_on_headers(struct response *response, int http_status,
                          const struct lull_metadata *headers);
 void response_on_trailers(struct response *response, int http_status,

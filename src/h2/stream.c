@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/invariant.h"
@@ -21,7 +22,8 @@
 void h2_stream_init(struct h2_stream *stream, const struct h2_stream_ops *ops,
                     uint32_t max_message_bytes)
 {
-    memset(stream, 0, sizeof(*stream));
+    memset(stream, 0, offsetof(struct h2_stream, end.text));
+    stream->end.text[0] = '\0';
     stream->ops = ops;
     stream->id = -1;
     stream->max_message_bytes = max_message_bytes;
