@@ -243,6 +243,10 @@ void keepalive_glue_on_stream_opened(struct h2_transport *t)
 {
     if (is_on(&t->keepalive)) {
         const struct lull_instant now = lull_executor_now(t->executor);
+        if (t->open > 1 &&
+            lull_instant_before(now, lull_keepalive_next_at(&t->keepalive.keepalive))) {
+            return; /* it knows that there are streams, and its timer stands */
+        }
         carry_out(t, lull_keepalive_on_stream_opened(&t->keepalive.keepalive, now), now);
     }
 }
