@@ -219,25 +219,30 @@ static struct outbox_run run_of(const struct outbox_message *message, size_t don
     return run;
 }
 
-size_t outbox_look(const struct outbox *outbox, size_t most, bool *has_long)
+size_t outbox_copy_short(struct h2_transport *t, struct outbox *outbox, uint8_t *into, size_t most)
 {
-    size_t left = most;
-    *has_long = false;
-    LIST_FOR_EACH(node, &outbox->messages)
-    {
-        const struct outbox_message *message = LIST_ENTRY(node, struct outbox_message, link);
-        size_t done = message->done;
-        while (left > 0 && done < message->prefix_len + message->payload.len) {
-            const struct outbox_run run = run_of(message, done, left);
-            *has_long = *has_long || (run.is_payload && run.len >= OUTBOX_LONG_BYTES);
-            done += run.len;
-            left -= run.len;
-        }
-        if (left == 0) {
+    struct list_node *node;
+    size_t copied = 0;
+    while (copied < most && (node = list_first(&outbox->messages)) != NULL) {
+        struct outbox_message *message = LIST_ENTRY(node, struct outbox_message, link);
+        const size_t prefix = message->prefix_len;
+        const size_t len = min(prefix + message->payload.len - message->done, most - copied);
+        const size_t from = message->done;
+        const size_t of_prefix = from < prefix ? min(prefix - from, len) : 0;
+        if (message->payload.len >= OUTBOX_LONG_BYTES) {
             break;
         }
+        if (of_prefix > 0) {
+            memcpy(into + copied, message->prefix + from, of_prefix);
+        }
+        if (len > of_prefix) {
+            memcpy(into + copied + of_prefix, message->payload.data + (from + of_prefix - prefix),
+                   len - of_prefix);
+        }
+        outbox_take(t, outbox, len);
+        copied += len;
     }
-    return most - left;
+    return copied;
 }
 
 struct outbox_run outbox_run(const struct outbox *outbox, size_t most)

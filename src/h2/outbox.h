@@ -73,8 +73,8 @@ void outbox_clear(struct h2_transport *t, struct outbox *outbox);
 /* Frames have some bytes of a message, and not all: nothing can stand before the rest of it. */
 bool outbox_has_begun(const struct outbox *outbox);
 
-/* How many of the next `most` bytes there are, and whether a run of OUTBOX_LONG_BYTES of payload is among them. */
-size_t outbox_look(const struct outbox *outbox, size_t most, bool *has_long);
+/* A frame has the next bytes, `most` at most, as far as they are of short messages: they are copied. 0: a long one is next. */
+size_t outbox_copy_short(struct h2_transport *t, struct outbox *outbox, uint8_t *into, size_t most);
 
 /* The first run, of `most` bytes at most. There is one. */
 struct outbox_run outbox_run(const struct outbox *outbox, size_t most);

@@ -65,11 +65,10 @@ static void add_piece(struct batch *batch, const void *data, size_t len, struct 
     batch->total += len;
 }
 
-/* Copies into the write buffer; neighbours there are one piece. The caller has asked has_room. */
-static void add_copy(struct batch *batch, const void *data, size_t len)
+/* So many bytes were put behind what is in the write buffer; neighbours there are one piece. The caller has asked has_room. */
+static void add_copied(struct batch *batch, size_t len)
 {
-    uint8_t *at = batch->buffer + batch->buffer_len;
-    memcpy(at, data, len);
+    const uint8_t *at = batch->buffer + batch->buffer_len;
     batch->buffer_len += len;
     if (batch->count > 0) {
         struct io_piece *last = &batch->pieces[batch->count - 1];
@@ -80,6 +79,12 @@ static void add_copy(struct batch *batch, const void *data, size_t len)
         }
     }
     add_piece(batch, at, len, lull_slice_static(NULL, 0));
+}
+
+static void add_copy(struct batch *batch, const void *data, size_t len)
+{
+    memcpy(batch->buffer + batch->buffer_len, data, len);
+    add_copied(batch, len);
 }
 
 static void drop_batch(struct batch *batch)
@@ -108,10 +113,21 @@ void send_on_headers(struct h2_stream *stream)
     stream->transport->send.headers_of = stream;
 }
 
-void send_on_request_end(struct h2_stream *stream)
+static void mark_request_end(struct send_state *send, struct h2_stream *stream)
 {
+    stream->request_end_at = send->pulled_bytes;
+    list_push_back(&send->request_waiting, &stream->request_link);
+}
+
+void send_on_request_end(struct h2_stream *stream, bool is_counted)
+{
+    struct send_state *send = &stream->transport->send;
     stream->request_pulled = true;
-    stream->transport->send.request_of = stream;
+    if (is_counted) {
+        mark_request_end(send, stream);
+    } else {
+        send->request_of = stream;
+    }
 }
 
 /* The chunk at hand is counted: whose request it was part of now knows where that ends. */
@@ -123,8 +139,7 @@ static void mark_ends(struct send_state *send)
         send->headers_of = NULL;
     }
     if (send->request_of != NULL) {
-        send->request_of->request_end_at = send->pulled_bytes;
-        list_push_back(&send->request_waiting, &send->request_of->request_link);
+        mark_request_end(send, send->request_of);
         send->request_of = NULL;
     }
 }
@@ -201,18 +216,19 @@ static void note_room(struct h2_transport *t, struct h2_stream *stream)
     }
 }
 
+/* Only says how much: send_put_data, which nghttp2 calls next, puts it where it goes, so that it is copied once. */
 ssize_t send_read_data(nghttp2_session *session, int32_t stream_id, uint8_t *into, size_t length,
                        uint32_t *data_flags, nghttp2_data_source *source, void *user)
 {
     struct h2_transport *t = user;
     struct h2_stream *stream = nghttp2_session_get_stream_user_data(session, stream_id);
-    bool has_long;
     size_t give;
     (void)source;
+    (void)into;
     if (stream == NULL) {
         return NGHTTP2_ERR_DEFERRED;
     }
-    give = outbox_look(&stream->out, length, &has_long);
+    give = stream->out.bytes < length ? stream->out.bytes : length;
     /* (A server's trailers have gone already, when nothing was queued.) */
     if (give == 0 && (!stream->out.ends || transport_is_server(t))) {
         stream->out.waits = true;
@@ -225,46 +241,44 @@ ssize_t send_read_data(nghttp2_session *session, int32_t stream_id, uint8_t *int
             answer_on_last_data(stream);
         }
     }
-    if (has_long) {
-        *data_flags |= NGHTTP2_DATA_FLAG_NO_COPY;
-        return (ssize_t)give;
-    }
-    for (size_t left = give; left > 0;) {
-        const struct outbox_run run = outbox_run(&stream->out, left);
-        memcpy(into + (give - left), run.data, run.len);
-        outbox_take(t, &stream->out, run.len);
-        left -= run.len;
-    }
-    note_room(t, stream);
+    *data_flags |= NGHTTP2_DATA_FLAG_NO_COPY;
+    t->send.data_of = stream;
     return (ssize_t)give;
 }
 
-/* There is room: nghttp2 stops after each of these, and pull() asks before it goes on. */
+/* There is room, for pull() has asked, and this asks before nghttp2 makes the next frame. */
 int send_put_data(nghttp2_session *session, nghttp2_frame *frame, const uint8_t *head,
                   size_t length, nghttp2_data_source *source, void *user)
 {
     struct h2_transport *t = user;
-    struct h2_stream *stream = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
+    struct h2_stream *stream = t->send.data_of;
     struct batch *batch = t->send.batch;
+    (void)session;
     (void)source;
-    if (stream == NULL) {
+    if (stream == NULL || stream->id != frame->hd.stream_id) {
         return NGHTTP2_ERR_CALLBACK_FAILURE;
     }
     add_copy(batch, head, FRAME_HEAD_BYTES);
     for (size_t left = length; left > 0;) {
-        const struct outbox_run run = outbox_run(&stream->out, left);
-        if (run.is_payload && run.len >= OUTBOX_LONG_BYTES) {
-            add_piece(batch, run.data, run.len, lull_slice_ref(run.payload));
+        size_t len = outbox_copy_short(t, &stream->out, batch->buffer + batch->buffer_len, left);
+        if (len > 0) {
+            add_copied(batch, len);
         } else {
-            add_copy(batch, run.data, run.len);
+            const struct outbox_run run = outbox_run(&stream->out, left);
+            len = run.len;
+            if (run.is_payload && len >= OUTBOX_LONG_BYTES) {
+                add_piece(batch, run.data, len, lull_slice_ref(run.payload));
+            } else {
+                add_copy(batch, run.data, len);
+            }
+            outbox_take(t, &stream->out, len);
         }
-        outbox_take(t, &stream->out, run.len);
-        left -= run.len;
+        left -= len;
     }
     note_room(t, stream);
     t->send.pulled_bytes += FRAME_HEAD_BYTES + length;
-    batch->is_paused = true;
-    return NGHTTP2_ERR_PAUSE;
+    batch->is_paused = !has_room(batch);
+    return batch->is_paused ? NGHTTP2_ERR_PAUSE : 0;
 }
 
 void send_on_own_goaway(struct h2_transport *t, const nghttp2_goaway *frame)
@@ -295,6 +309,9 @@ void send_forget(struct h2_transport *t, struct h2_stream *stream)
     }
     if (t->send.request_of == stream) {
         t->send.request_of = NULL;
+    }
+    if (t->send.data_of == stream) {
+        t->send.data_of = NULL;
     }
 }
 

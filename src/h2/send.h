@@ -30,8 +30,9 @@ struct send_state {
     struct list_node headers_waiting; /* streams, by headers_end_at */
     struct list_node request_waiting; /* streams, by request_end_at */
     struct list_node writable;        /* streams that are owed on_writable */
-    struct h2_stream *headers_of;     /* whose HEADERS, or last DATA, the chunk at hand ends */
+    struct h2_stream *headers_of;     /* whose HEADERS, or last block, the chunk at hand ends */
     struct h2_stream *request_of;
+    struct h2_stream *data_of;        /* whose DATA is made */
     uint64_t answers;     /* HEADERS and DATA frames made */
     bool is_within_block; /* the last frame pulled wants a CONTINUATION */
     bool is_blocked;      /* the socket is full and has not told otherwise */
@@ -53,9 +54,9 @@ void send_flush(struct h2_transport *t);
 /* Writes what is unsent and `bytes` behind it, if that is possible at once and a frame may stand there. */
 void send_last(struct h2_transport *t, const uint8_t *bytes, size_t len);
 
-/* nghttp2 made the last frame of a request's HEADERS, of the request, or its own GOAWAY. */
+/* nghttp2 made the last frame of a request's HEADERS, of the request (`is_counted`: in pulled_bytes, as DATA is), or its own GOAWAY. */
 void send_on_headers(struct h2_stream *stream);
-void send_on_request_end(struct h2_stream *stream);
+void send_on_request_end(struct h2_stream *stream, bool is_counted);
 void send_on_own_goaway(struct h2_transport *t, const nghttp2_goaway *frame);
 
 /* Nothing is left to be written, as far as windows allow. */
@@ -64,7 +65,7 @@ bool send_is_through(const struct h2_transport *t);
 /* The stream leaves the transport. */
 void send_forget(struct h2_transport *t, struct h2_stream *stream);
 
-/* Where the bytes of DATA come from: nghttp2's read callback and, for payloads that are not copied, its send_data callback. */
+/* Where the bytes of DATA come from: nghttp2's read callback and its send_data callback. */
 ssize_t send_read_data(nghttp2_session *session, int32_t stream_id, uint8_t *into, size_t length,
                        uint32_t *data_flags, nghttp2_data_source *source, void *user);
 int send_put_data(nghttp2_session *session, nghttp2_frame *frame, const uint8_t *head,

@@ -238,13 +238,13 @@ static int on_stream_close(nghttp2_session *session, int32_t id, uint32_t code, 
 
 /* ---- sending */
 
-static void on_our_end(struct h2_transport *t, struct h2_stream *stream, int32_t id)
+static void on_our_end(struct h2_transport *t, struct h2_stream *stream, const nghttp2_frame *frame)
 {
     if (stream != NULL) {
-        send_on_request_end(stream);
+        send_on_request_end(stream, frame->hd.type == NGHTTP2_DATA);
     }
     if (transport_is_server(t)) {
-        answer_on_ended(t, id);
+        answer_on_ended(t, frame->hd.stream_id);
     }
 }
 
@@ -261,7 +261,7 @@ static int on_frame_send(nghttp2_session *session, const nghttp2_frame *frame, v
         }
         t->send.answers++;
         if ((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0) {
-            on_our_end(t, stream, frame->hd.stream_id);
+            on_our_end(t, stream, frame);
         }
         break;
     case NGHTTP2_GOAWAY:
