@@ -1,4 +1,5 @@
 liblull_core_la_SOURCES += \
+	src/base/ascii.h \
 	src/base/base64.c src/base/base64.h \
 	src/base/buf.c src/base/buf.h \
 	src/base/cold.h \

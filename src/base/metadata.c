@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/base64.h"
 #include "base/cold.h"
 #include "base/mem.h"
@@ -83,6 +84,16 @@ int metadata_list_charge(struct metadata_list *list, size_t key_len, size_t valu
     return LULL_OK;
 }
 
+bool metadata_list_borrow(struct metadata_list *list, const struct lull_metadatum *item)
+{
+    if (list->count == list->items_cap ||
+        metadata_list_charge(list, item->key_len, item->value_len) != LULL_OK) {
+        return false;
+    }
+    list->items[list->count++] = *item;
+    return true;
+}
+
 /* Twice as much, at least `first` and `need`. */
 static size_t grown(size_t cap, size_t first, size_t need)
 {
@@ -95,7 +106,7 @@ static size_t grown(size_t cap, size_t first, size_t need)
 
 /* Room for `len` more bytes. The items point into the block, so they move with it while both blocks
  * exist. */
-static int grow_bytes(struct metadata_list *list, size_t len)
+LULL_COLD static int grow_bytes(struct metadata_list *list, size_t len)
 {
     size_t cap;
     char *bytes;
@@ -115,8 +126,10 @@ static int grow_bytes(struct metadata_list *list, size_t len)
     }
     for (size_t i = 0; i < list->count; i++) {
         struct lull_metadatum *item = &list->items[i];
-        item->key = bytes + (item->key - list->bytes);
-        item->value = bytes + ((const char *)item->value - list->bytes);
+        if ((uintptr_t)item->key - (uintptr_t)list->bytes < list->bytes_cap) { /* not borrowed */
+            item->key = bytes + (item->key - list->bytes);
+            item->value = bytes + ((const char *)item->value - list->bytes);
+        }
     }
     mem_release(list->allocator, list->bytes);
     list->bytes = bytes;
@@ -124,7 +137,7 @@ static int grow_bytes(struct metadata_list *list, size_t len)
     return LULL_OK;
 }
 
-static int grow_items(struct metadata_list *list)
+LULL_COLD static int grow_items(struct metadata_list *list)
 {
     size_t cap;
     struct lull_metadatum *items;
@@ -141,28 +154,38 @@ static int grow_items(struct metadata_list *list)
     return LULL_OK;
 }
 
+/* A place for one more item and `need` bytes. */
+LULL_COLD static int make_room(struct metadata_list *list, size_t need)
+{
+    const int rc = grow_items(list);
+    return rc == LULL_OK ? grow_bytes(list, need) : rc;
+}
+
 /* Adds a key and room for a value of up to `value_max` bytes, which finish() then closes. Changes
  * nothing on failure. */
 static int begin(struct metadata_list *list, const char *key, size_t key_len, size_t value_max,
                  char **value)
 {
-    size_t need = add_saturating(add_saturating(key_len, value_max), 2);
-    int rc = grow_items(list);
-    if (rc == LULL_OK) {
-        rc = grow_bytes(list, need);
-    }
-    if (rc == LULL_OK) {
-        char *at = list->bytes + list->bytes_len;
-        if (key_len != 0) {
-            memcpy(at, key, key_len);
+    const size_t need = add_saturating(add_saturating(key_len, value_max), 2);
+    struct lull_metadatum *item;
+    char *at;
+    if (list->count == list->items_cap || need > list->bytes_cap - list->bytes_len) {
+        const int rc = make_room(list, need);
+        if (rc != LULL_OK) {
+            return rc;
         }
-        at[key_len] = '\0';
-        *value = at + key_len + 1;
-        list->items[list->count].key = at;
-        list->items[list->count].key_len = key_len;
-        list->items[list->count].value = *value;
     }
-    return rc;
+    at = list->bytes + list->bytes_len;
+    item = &list->items[list->count];
+    if (key_len != 0) {
+        memcpy(at, key, key_len);
+    }
+    at[key_len] = '\0';
+    *value = at + key_len + 1;
+    item->key = at;
+    item->key_len = key_len;
+    item->value = *value;
+    return LULL_OK;
 }
 
 static void finish(struct metadata_list *list, char *value, size_t value_len)
@@ -383,13 +406,9 @@ static const char *value_fault(const struct lull_metadatum *item)
     if (metadata_is_binary(item->key, item->key_len)) {
         return NULL;
     }
-    for (size_t i = 0; i < item->value_len; i++) {
-        if (value[i] < 0x20 || value[i] > 0x7e) {
-            return "the value has a byte outside printable ASCII and the key does not end in "
-                   "\"-bin\"";
-        }
-    }
-    return NULL;
+    return ascii_is_printable(value, item->value_len)
+               ? NULL
+               : "the value has a byte outside printable ASCII and the key does not end in \"-bin\"";
 }
 
 /* The key's end is looked at only if so long a key could be sent. */

@@ -28,7 +28,7 @@
 
 struct metadata_list {
     const struct lull_allocator *allocator; /* NULL: the system's */
-    struct lull_metadatum *items;           /* they point into bytes; any add may move them */
+    struct lull_metadatum *items;           /* they point into bytes, if not borrowed; any add may move them */
     size_t count;
     size_t items_cap;
     char *bytes;
@@ -53,6 +53,9 @@ void metadata_list_reset(struct metadata_list *list);
  */
 int metadata_list_add(struct metadata_list *list, const char *key, size_t key_len,
                       const void *value, size_t value_len);
+
+/* Adds a pair, "-bin" or not, that outlives the list's next reset, weighed as it is. False: it is full, or would weigh too much; nothing changed. */
+bool metadata_list_borrow(struct metadata_list *list, const struct lull_metadatum *item);
 
 /* Copies every pair of `metadata` (NULL: none). All or nothing. */
 int metadata_list_add_all(struct metadata_list *list, const struct lull_metadata *metadata);

@@ -7,15 +7,15 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/ascii.h"
+
 const char *method_fault(const char *method)
 {
     if (method == NULL) {
         return "is NULL";
     }
-    for (const char *c = method; *c != '\0'; c++) {
-        if ((unsigned char)*c <= 0x20 || (unsigned char)*c >= 0x7f) {
-            return "has a character that is not printable ASCII";
-        }
+    if (!ascii_is_visible(method, strlen(method))) {
+        return "has a character that is not printable ASCII";
     }
     if (method[0] != '/') {
         return "does not begin with '/'";

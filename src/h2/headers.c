@@ -52,7 +52,7 @@ static uint8_t index_flag(struct headers_state *headers, const char *name, size_
     return is_same ? NGHTTP2_NV_FLAG_NONE : NGHTTP2_NV_FLAG_NO_INDEX;
 }
 
-static void put(nghttp2_nv *field, const char *name, size_t name_len, const void *value,
+static inline void put(nghttp2_nv *field, const char *name, size_t name_len, const void *value,
                 size_t value_len, uint8_t flags)
 {
     field->name = unconst(name);
@@ -62,15 +62,15 @@ static void put(nghttp2_nv *field, const char *name, size_t name_len, const void
     field->flags = flags;
 }
 
-/* A field whose name and value outlive the transport: nghttp2 need not copy them. */
-static void put_lasting(nghttp2_nv *field, const char *name, const char *value)
+/* A field whose name and value outlive the transport: nghttp2 need not copy them. (Inline, for the lengths of literals.) */
+static inline void put_lasting(nghttp2_nv *field, const char *name, const char *value)
 {
     put(field, name, strlen(name), value, strlen(value),
         NGHTTP2_NV_FLAG_NO_COPY_NAME | NGHTTP2_NV_FLAG_NO_COPY_VALUE);
 }
 
 /* A field of the request at hand. */
-static void put_once(nghttp2_nv *field, const char *name, const char *value)
+static inline void put_once(nghttp2_nv *field, const char *name, const char *value)
 {
     put(field, name, strlen(name), value, strlen(value), NGHTTP2_NV_FLAG_NO_COPY_NAME);
 }
@@ -257,5 +257,6 @@ void headers_init(struct h2_transport *t)
 
 void headers_fini(struct h2_transport *t)
 {
+    headers_drop_known(t);
     metadata_list_fini(&t->headers.block);
 }

@@ -28,6 +28,30 @@ struct h2_transport;
 /* So many names are watched for values that change. A power of two. */
 #define HEADERS_WATCHED 16
 
+/* So many fields of peers are remembered. */
+#define HEADERS_KNOWN 16
+
+/*
+ * A field of a response that was looked at before. HPACK gives what it remembers as the same two buffers again; they are held here, so the
+ * same two are the same bytes.
+ */
+struct known_field {
+    nghttp2_rcbuf *name; /* NULL: none */
+    nghttp2_rcbuf *value;
+    struct lull_metadatum item; /* in these buffers; not of :status */
+    uint32_t used_in;           /* the last block that it was in */
+    int http_status;            /* of :status, else -1 */
+    const struct h2_transport *owner; /* whose session's buffers they are */
+};
+
+/* Those of all connections of an executor (stock.h). */
+struct headers_known {
+    unsigned count;
+    unsigned next;   /* where the next field is looked for first: they come in the same order */
+    uint32_t blocks; /* the number of the last block */
+    struct known_field fields[HEADERS_KNOWN];
+};
+
 struct headers_state {
     /* going out */
     struct {
@@ -46,7 +70,7 @@ struct headers_state {
 };
 
 void headers_init(struct h2_transport *t);
-void headers_fini(struct h2_transport *t);
+void headers_fini(struct h2_transport *t); /* before the session is freed, whose buffers it holds */
 
 /*
  * The largest header block that is sent (base/metadata.h), counted as nghttp2 counts: so many bytes for the block, so many for each field
@@ -83,8 +107,10 @@ int headers_build_answer(struct h2_transport *t, const struct headers_answer *an
 
 /* A block for `stream` (NULL: to be skipped) begins; a field of it came. A fault ends the stream. */
 void headers_begin(struct h2_transport *t, struct h2_stream *stream);
-void headers_on_field(struct h2_transport *t, const uint8_t *name, size_t name_len,
-                      const uint8_t *value, size_t value_len);
+void headers_on_field(struct h2_transport *t, nghttp2_rcbuf *name, nghttp2_rcbuf *value);
+
+/* Lets go of the fields of this connection that are remembered. */
+void headers_drop_known(struct h2_transport *t);
 
 /* RFC 9113 section 8.2.1: lower case, no pseudo-header, nothing that cannot be seen. */
 bool headers_is_name(const uint8_t *name, size_t len);

@@ -6,17 +6,24 @@
  */
 #include <string.h>
 
+#include "base/ascii.h"
+#include "base/cold.h"
 #include "base/strbuf.h"
 #include "h2/headers.h"
 #include "h2/inner.h"
 
 #define SHOWN_NAME_BYTES ((size_t)48)
 
+/* Larger fields are read each time; those that so many blocks did without make room for others. */
+#define KNOWN_MAX_BYTES     ((size_t)256)
+#define KNOWN_UNUSED_BLOCKS 16
+
 void headers_begin(struct h2_transport *t, struct h2_stream *stream)
 {
     metadata_list_reset(&t->headers.block);
     t->headers.stream = stream;
     t->headers.http_status = -1;
+    t->stock->known.blocks++;
 }
 
 void headers_forget(struct h2_transport *t, const struct h2_stream *stream)
@@ -28,13 +35,7 @@ void headers_forget(struct h2_transport *t, const struct h2_stream *stream)
 
 bool headers_is_name(const uint8_t *name, size_t len)
 {
-    for (size_t i = 0; i < len; i++) {
-        if (name[i] <= 0x20 || name[i] >= 0x7f || (name[i] >= 'A' && name[i] <= 'Z') ||
-            name[i] == ':') {
-            return false;
-        }
-    }
-    return len > 0;
+    return ascii_is_name(name, len);
 }
 
 static bool is_called(const uint8_t *name, size_t len, const char *what)
@@ -45,15 +46,7 @@ static bool is_called(const uint8_t *name, size_t len, const char *what)
 /* PROTOCOL-HTTP2.md, ASCII-Value. Of grpc-message alone any byte is kept: servers that forget to encode it are common enough. */
 static bool is_value(const uint8_t *name, size_t name_len, const uint8_t *value, size_t len)
 {
-    if (is_called(name, name_len, "grpc-message")) {
-        return true;
-    }
-    for (size_t i = 0; i < len; i++) {
-        if (value[i] < 0x20 || value[i] > 0x7e) {
-            return false;
-        }
-    }
-    return true;
+    return ascii_is_printable(value, len) || is_called(name, name_len, "grpc-message");
 }
 
 static bool is_blank(uint8_t c)
@@ -61,7 +54,7 @@ static bool is_blank(uint8_t c)
     return c == ' ' || c == '\t';
 }
 
-static void fail_name(struct h2_stream *stream, const char *what, const uint8_t *name, size_t len)
+LULL_COLD static void fail_name(struct h2_stream *stream, const char *what, const uint8_t *name, size_t len)
 {
     char shown[4 * SHOWN_NAME_BYTES + 32];
     struct strbuf sb;
@@ -93,7 +86,7 @@ static void on_status(struct h2_transport *t, const uint8_t *value, size_t len)
     headers->http_status = status;
 }
 
-static void fail_size(struct h2_transport *t)
+LULL_COLD static void fail_size(struct h2_transport *t)
 {
     stream_fail(t->headers.stream, H2_END_LIMIT, NGHTTP2_CANCEL,
                 "metadata is over the limit of %zu bytes (%zu had come, and a field that does not fit)",
@@ -137,22 +130,145 @@ static void keep(struct h2_transport *t, const uint8_t *name, size_t name_len, c
     }
 }
 
-void headers_on_field(struct h2_transport *t, const uint8_t *name, size_t name_len,
-                      const uint8_t *value, size_t value_len)
+static void read_field(struct h2_transport *t, nghttp2_vec name, nghttp2_vec value)
 {
     struct headers_state *headers = &t->headers;
-    if (headers->stream == NULL) {
-        return;
-    }
-    if (is_called(name, name_len, ":status")) {
-        if (metadata_list_charge(&headers->block, name_len, value_len) != LULL_OK) {
+    if (is_called(name.base, name.len, ":status")) {
+        if (metadata_list_charge(&headers->block, name.len, value.len) != LULL_OK) {
             fail_size(t);
             return;
         }
-        on_status(t, value, value_len);
-    } else if (!headers_is_name(name, name_len)) {
-        fail_name(headers->stream, "malformed header name", name, name_len);
+        on_status(t, value.base, value.len);
+    } else if (!headers_is_name(name.base, name.len)) {
+        fail_name(headers->stream, "malformed header name", name.base, name.len);
     } else {
-        keep(t, name, name_len, value, value_len);
+        keep(t, name.base, name.len, value.base, value.len);
+    }
+}
+
+/* ---- fields that come again */
+
+static struct known_field *find_known(struct headers_known *all, const nghttp2_rcbuf *name,
+                                      const nghttp2_rcbuf *value)
+{
+    struct known_field *const first = all->fields;
+    struct known_field *const end = first + all->count;
+    struct known_field *known = first + all->next;
+    for (unsigned left = all->count; left > 0; left--) {
+        known = known == end ? first : known;
+        if (known->value == value && known->name == name) {
+            all->next = (unsigned)(known - first) + 1;
+            return known;
+        }
+        known++;
+    }
+    return NULL;
+}
+
+/* What read_field made of it then. False: it has to be read, if only because a fault has to be told. */
+static bool take_known(struct h2_transport *t, struct known_field *known)
+{
+    struct metadata_list *block = &t->headers.block;
+    known->used_in = t->stock->known.blocks;
+    if (known->http_status < 0) {
+        return metadata_list_borrow(block, &known->item);
+    }
+    if (t->headers.http_status >= 0 || block->count > 0 ||
+        metadata_list_charge(block, known->item.key_len, known->item.value_len) != LULL_OK) {
+        return false;
+    }
+    t->headers.http_status = known->http_status;
+    return true;
+}
+
+static void forget_known(struct known_field *known)
+{
+    nghttp2_rcbuf_decref(known->name);
+    nghttp2_rcbuf_decref(known->value);
+}
+
+void headers_drop_known(struct h2_transport *t)
+{
+    struct headers_known *all = t->stock != NULL ? &t->stock->known : NULL;
+    for (unsigned i = 0; all != NULL && i < all->count;) {
+        if (all->fields[i].owner == t) {
+            forget_known(&all->fields[i]);
+            all->fields[i] = all->fields[--all->count];
+            all->next = 0;
+        } else {
+            i++;
+        }
+    }
+}
+
+/* A place, or one that no block has asked for in a while: more fields than there are places do not push each other out. NULL: none. */
+static struct known_field *place_for_known(struct headers_known *all)
+{
+    if (all->count < HEADERS_KNOWN) {
+        return &all->fields[all->count++];
+    }
+    for (unsigned i = 0; i < HEADERS_KNOWN; i++) {
+        struct known_field *known = &all->fields[i];
+        if (all->blocks - known->used_in > KNOWN_UNUSED_BLOCKS) {
+            forget_known(known);
+            return known;
+        }
+    }
+    return NULL;
+}
+
+/* One item came of it, or the status. A value that is not kept as it came is not remembered. */
+static void remember(struct h2_transport *t, nghttp2_rcbuf *name, nghttp2_rcbuf *value,
+                     int http_status)
+{
+    const nghttp2_vec key = nghttp2_rcbuf_get_buf(name);
+    const nghttp2_vec bytes = nghttp2_rcbuf_get_buf(value);
+    struct known_field *known;
+    if (key.len + bytes.len > KNOWN_MAX_BYTES ||
+        metadata_is_binary((const char *)key.base, key.len) ||
+        (known = place_for_known(&t->stock->known)) == NULL) {
+        return;
+    }
+    nghttp2_rcbuf_incref(name);
+    nghttp2_rcbuf_incref(value);
+    *known = (struct known_field){
+        .name = name,
+        .value = value,
+        .item = {(const char *)key.base, key.len, bytes.base, bytes.len},
+        .used_in = t->stock->known.blocks,
+        .http_status = http_status,
+        .owner = t,
+    };
+}
+
+/* Kept apart, so that a field that is known costs no more than it has to. */
+static __attribute__((noinline)) void read_new(struct h2_transport *t, nghttp2_rcbuf *name,
+                                               nghttp2_rcbuf *value, bool is_known)
+{
+    struct headers_state *headers = &t->headers;
+    const struct metadata_list *block = &headers->block;
+    const size_t count = block->count;
+    const bool had_status = headers->http_status >= 0;
+    const nghttp2_vec bytes = nghttp2_rcbuf_get_buf(value);
+    read_field(t, nghttp2_rcbuf_get_buf(name), bytes);
+    if (is_known || headers->stream == NULL) {
+        return;
+    }
+    if (!had_status && headers->http_status >= 0) {
+        remember(t, name, value, headers->http_status);
+    } else if (block->count == count + 1 && block->items[count].value_len == bytes.len) {
+        remember(t, name, value, -1);
+    }
+}
+
+void headers_on_field(struct h2_transport *t, nghttp2_rcbuf *name, nghttp2_rcbuf *value)
+{
+    struct known_field *known;
+    if (t->headers.stream == NULL) {
+        return;
+    }
+    known = find_known(&t->stock->known, name, value);
+    if (known == NULL || !take_known(t, known)) {
+        read_new(t, name, value, known != NULL);
     }
 }

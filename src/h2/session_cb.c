@@ -38,18 +38,19 @@ static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame
     return 0;
 }
 
-static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,
-                     size_t name_len, const uint8_t *value, size_t value_len, uint8_t flags,
-                     void *user)
+static int on_header(nghttp2_session *session, const nghttp2_frame *frame, nghttp2_rcbuf *name,
+                     nghttp2_rcbuf *value, uint8_t flags, void *user)
 {
     struct h2_transport *t = user;
     (void)session;
     (void)frame;
     (void)flags;
     if (t->incoming.id != 0) {
-        incoming_on_field(t, name, name_len, value, value_len);
+        const nghttp2_vec key = nghttp2_rcbuf_get_buf(name);
+        const nghttp2_vec bytes = nghttp2_rcbuf_get_buf(value);
+        incoming_on_field(t, key.base, key.len, bytes.base, bytes.len);
     } else {
-        headers_on_field(t, name, name_len, value, value_len);
+        headers_on_field(t, name, value);
     }
     return result(t);
 }
@@ -325,7 +326,7 @@ LULL_COLD static int on_frame_not_send(nghttp2_session *session, const nghttp2_f
 void session_cb_install(nghttp2_session_callbacks *callbacks)
 {
     nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, on_begin_headers);
-    nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
+    nghttp2_session_callbacks_set_on_header_callback2(callbacks, on_header);
     nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame_recv);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data_chunk);
     nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_stream_close);

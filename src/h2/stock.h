@@ -3,7 +3,7 @@
  * What the connections of an executor share.
  *
  * Decides: what one connection need not keep for itself because one at a time uses it: nghttp2's frame buffer, the fields of the header block
- * that is being made, and the slabs that messages come in. Made with the executor's first connection, freed with its last. Called by
+ * that is being made, those of responses that come again and again, and the slabs that messages come in. Made with the executor's first connection, freed with its last. Called by
  * transport.c, session.c, headers.c and framing.c. Must not know which connection is at work. In context.
  *
  * The frame buffer: a session asks for one when it is made, 16 KiB of which a few hundred bytes are ever written. A frame is made and
@@ -21,6 +21,8 @@
 
 #include <nghttp2/nghttp2.h>
 
+#include "h2/headers.h"
+
 struct lull_executor;
 struct lull_recycler;
 
@@ -35,6 +37,7 @@ struct h2_stock {
     size_t fields_cap;
     char *encoded; /* base64 of "-bin" values */
     size_t encoded_cap;
+    struct headers_known known; /* fields of responses that were read before */
     uint8_t frame[H2_STOCK_FRAME_BYTES];
 };
 

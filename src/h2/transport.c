@@ -51,9 +51,9 @@ static void release(struct h2_transport *t)
 {
     const struct lull_allocator *allocator = executor_allocator(t->executor);
     keepalive_glue_fini(t);
+    headers_fini(t);
     session_fini(&t->session);
     send_fini(&t->send);
-    headers_fini(t);
     incoming_fini(t);
     outbox_state_fini(&t->outbox);
     stock_leave(t->executor, t->stock);

@@ -1,4 +1,5 @@
 check_PROGRAMS += \
+	tests/unit/base/ascii_test \
 	tests/unit/base/base64_test \
 	tests/unit/base/buf_test \
 	tests/unit/base/invariant_test \

@@ -241,6 +241,156 @@ START_TEST(hpack_is_decoded_on_for_a_stream_that_failed)
 }
 END_TEST
 
+/* ---- fields that HPACK remembers, and so do we */
+
+static void add_lasting(const char *name, const char *value)
+{
+    const size_t at = block.len;
+    add_text(name, value);
+    block.bytes[at] = 0x40;
+}
+
+/* A static entry, or the nth newest of those above from 62 on. */
+static void add_entry(unsigned index)
+{
+    add_int(0x80, 7, index);
+}
+
+#define STATUS_200 8
+
+/* The answer that was put together, on the nth stream; what was seen of it. */
+static const char *answer(unsigned n)
+{
+    struct heard *h = n == 0 ? &calls[0] : open_call(n);
+    h->stream.ops = &seeing_ops;
+    run();
+    seen[0] = '\0';
+    say_frame(1, END_BOTH, 2 * n + 1, block.bytes, block.len);
+    block.len = 0;
+    run();
+    return seen;
+}
+
+START_TEST(field_that_comes_again_is_what_it_was)
+{
+    (void)begin();
+    add_entry(STATUS_200);
+    add_lasting("x-a", "one");
+    add_lasting("x-b", "two");
+    add_lasting("grpc-status", "0");
+    ck_assert_str_eq(answer(0), "x-a=one;x-b=two;grpc-status=0;");
+    for (unsigned n = 1; n < 4; n++) {
+        add_entry(STATUS_200);
+        add_entry(64);
+        add_entry(63);
+        add_entry(62);
+        ck_assert_str_eq(answer(n), "x-a=one;x-b=two;grpc-status=0;");
+        ck_assert_int_eq(calls[n].end.kind, H2_END_FINISHED);
+        ck_assert_int_eq(calls[n].http_status, 200);
+    }
+    add_entry(STATUS_200);
+    add_entry(63);
+    add_text("x-c", "new, in a value that is long enough to ask for more memory than there was: 0123456789 0123456789 "
+                    "0123456789 0123456789 0123456789 0123456789 0123456789 0123456789");
+    add_entry(64);
+    add_entry(62);
+    ck_assert_str_eq(answer(4), "x-b=two;x-c=new, in a value that is long enough to ask for more memory than there was: 0123456789 "
+                                "0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789;x-a=one;grpc-status=0;");
+    world_end();
+}
+END_TEST
+
+START_TEST(field_that_comes_again_is_a_fault_where_it_may_not_be)
+{
+    (void)begin();
+    add_entry(STATUS_200);
+    add_lasting("grpc-status", "0");
+    (void)answer(0);
+    add_entry(62);
+    add_entry(STATUS_200);
+    (void)answer(1);
+    ck_assert_int_eq(calls[1].end.kind, H2_END_PROTOCOL);
+    ck_assert_str_eq(calls[1].end.text, ":status where none may be");
+    add_entry(STATUS_200);
+    add_entry(STATUS_200);
+    (void)answer(2);
+    ck_assert_int_eq(calls[2].end.kind, H2_END_PROTOCOL);
+    ck_assert_str_eq(calls[2].end.text, ":status where none may be");
+    world_end();
+}
+END_TEST
+
+START_TEST(field_that_comes_again_counts_against_the_limit)
+{
+    char value[201] = "";
+    (void)begin();
+    memset(value, 'v', 200);
+    add_entry(STATUS_200);
+    add_lasting("x-a", value);
+    (void)answer(0);
+    for (unsigned n = 1; n < 3; n++) { /* 42 of :status, 235 each */
+        add_entry(STATUS_200);
+        for (unsigned i = 0; i < 68 + n; i++) {
+            add_entry(62);
+        }
+        (void)open_call(n);
+        run();
+        say_frame(1, END_BOTH, 2 * n + 1, block.bytes, block.len);
+        block.len = 0;
+        run();
+    }
+    ck_assert_int_eq(calls[1].end.kind, H2_END_FINISHED);
+    ck_assert_int_eq(calls[2].end.kind, H2_END_LIMIT);
+    ck_assert_str_eq(calls[2].end.text, "metadata is over the limit of 16384 bytes (16257 had come, and a field that does not fit)");
+    world_end();
+}
+END_TEST
+
+START_TEST(more_fields_than_are_remembered_are_all_there)
+{
+    char expect[512] = "";
+    (void)begin();
+    add_entry(STATUS_200);
+    for (int i = 0; i < 20; i++) {
+        char name[8], value[8];
+        (void)sprintf(name, "x-%d", i);
+        (void)sprintf(value, "v%d", i);
+        add_lasting(name, value);
+        (void)sprintf(expect + strlen(expect), "%s=%s;", name, value);
+    }
+    ck_assert_str_eq(answer(0), expect);
+    for (unsigned n = 1; n < 4; n++) {
+        add_entry(STATUS_200);
+        for (unsigned i = 0; i < 20; i++) {
+            add_entry(81 - i);
+        }
+        ck_assert_str_eq(answer(n), expect);
+    }
+    world_end();
+}
+END_TEST
+
+/* The peer empties its table between: buffers that are free again must not be taken for those that are remembered. */
+START_TEST(fields_change_places_as_often_as_they_like)
+{
+    char expect[64];
+    (void)begin();
+    for (unsigned n = 0; n < 6; n++) {
+        char value[8];
+        (void)sprintf(value, "v%u", n);
+        memcpy(block.bytes, "\x20\x3f\xe1\x1f", 4); /* size 0, and 4096 again */
+        block.len = 4;
+        add_entry(STATUS_200);
+        add_lasting("x-a", value);
+        add_lasting("date", value);
+        add_entry(62);
+        (void)sprintf(expect, "x-a=%s;date=%s;date=%s;", value, value, value);
+        ck_assert_str_eq(answer(n), expect);
+    }
+    world_end();
+}
+END_TEST
+
 START_TEST(flood_of_continuations_does_not_grow_memory)
 {
     struct heard *h = begin();
@@ -277,6 +427,11 @@ static Suite *suite(void)
     tcase_add_test(tc, metadata_up_to_the_limit_is_kept);
     tcase_add_test(tc, metadata_over_the_limit_ends_the_stream_alone);
     tcase_add_test(tc, hpack_is_decoded_on_for_a_stream_that_failed);
+    tcase_add_test(tc, field_that_comes_again_is_what_it_was);
+    tcase_add_test(tc, field_that_comes_again_is_a_fault_where_it_may_not_be);
+    tcase_add_test(tc, field_that_comes_again_counts_against_the_limit);
+    tcase_add_test(tc, more_fields_than_are_remembered_are_all_there);
+    tcase_add_test(tc, fields_change_places_as_often_as_they_like);
     tcase_add_test(tc, flood_of_continuations_does_not_grow_memory);
     suite_add_tcase(s, tc);
     return s;
