@@ -193,7 +193,8 @@ bool executor_sleep(struct lull_executor *executor)
 {
     executor_drive(executor);
     atomic_store_explicit(&executor->loop_state, EXECUTOR_LOOP_ASLEEP, memory_order_seq_cst);
-    if (inbox_is_empty(&executor->inbox)) {
+    /* Whoever came when it was awake counted on it for what is held. */
+    if (inbox_is_empty(&executor->inbox) && !roles_has_everybody_come(executor)) {
         return true;
     }
     executor_awake(executor);

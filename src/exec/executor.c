@@ -49,6 +49,8 @@ LULL_COLD int lull_executor_new(const struct lull_executor_options *options, str
     atomic_init(&executor->is_soon_asked, false);
     atomic_init(&executor->loop_state, EXECUTOR_LOOP_AWAKE);
     atomic_init(&executor->takers, 0);
+    atomic_init(&executor->comers, 0);
+    atomic_init(&executor->is_held, false);
     wait_cell_init(&executor->turn_free);
     wait_cell_init(&executor->roles_lock);
     inbox_init(&executor->inbox);
@@ -384,8 +386,9 @@ void executor_post_dead(struct lull_executor *executor, struct lull_task *task)
 bool executor_has_work(struct lull_executor *executor)
 {
     return !task_queue_is_empty(&executor->tasks) || !task_queue_is_empty(&executor->ready) ||
-           !task_queue_is_empty(&executor->flushes) || !task_queue_is_empty(&executor->dead) ||
-           !inbox_is_empty(&executor->inbox);
+           (!task_queue_is_empty(&executor->flushes) &&
+            !atomic_load_explicit(&executor->is_held, memory_order_relaxed)) ||
+           !task_queue_is_empty(&executor->dead) || !inbox_is_empty(&executor->inbox);
 }
 
 struct lull_instant lull_executor_next_at(struct lull_executor *executor)

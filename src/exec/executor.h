@@ -37,17 +37,32 @@ bool executor_is_in_turn(const struct lull_executor *executor);
 /* Marks a task that calls nobody back and posts what does: it runs in a quiet turn as well. After lull_task_init. */
 static inline void executor_task_set_quiet(struct lull_task *task)
 {
-    task->quiet = 1;
+    task->quiet |= 1;
+}
+
+/* Marks one that calls back the library itself and nobody else: who waits for a call. */
+static inline void executor_task_set_ours(struct lull_task *task)
+{
+    task->quiet |= 2;
+}
+
+static inline bool executor_task_is_quiet(const struct lull_task *task)
+{
+    return (task->quiet & 1) != 0;
 }
 
 /*
  * A quiet turn: the inbox, quiet tasks, flushes. No user code, no read, no timer, no free, and no clock unless a task asks for it:
  * what was started outside a turn reaches the wire. The rest waits in its order for the next turn, which the loop is asked for.
  * LULL_OK or LULL_RC_IN_TURN. For any thread that may drive, or visit: then it waits for the context. The second one is for
- * a visitor who stays in it.
+ * a visitor who stays in it. The third does not flush what may be held (exec/roles.h): another thread does it soon.
  */
 int executor_quiet_turn(struct lull_executor *executor);
 void executor_quiet_turn_taken(struct lull_executor *executor);
+void executor_quiet_turn_shared(struct lull_executor *executor, bool counts_on_poller);
+
+/* The poller is about to sleep: what is held for it goes out. In context. */
+void executor_flush_held(struct lull_executor *executor);
 
 /* Queues for the phases of a turn. A task is in one queue at a time; posting one that is queued does nothing. */
 void executor_post_ready(struct lull_executor *executor, struct lull_task *task); /* ready endpoints: read phase; also legal outside a turn on the driving thread */

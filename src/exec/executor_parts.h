@@ -16,6 +16,7 @@
 #include "exec/lane.h"
 #include "exec/linger.h"
 #include "exec/orphan.h"
+#include "exec/roles.h"
 #include "exec/task_queue.h"
 #include "exec/thread_id.h"
 #include "exec/wait_cell.h"
@@ -40,6 +41,9 @@ struct lull_executor {
     bool now_is_stale;            /* a user callback has returned since it was read */
     bool is_turn;                 /* who is in context runs a turn */
     bool is_quiet;                /* of the quiet kind */
+    unsigned told_count;          /* roles.c: whose wake-up is due, */
+    struct wait_cell *told[ROLES_TOLD_MAX];
+    struct role_waiter *leaver;   /* and who polls and was told in this turn; NULL */
     uint64_t turns_with_frees;    /* begun */
     uint32_t task_budget;
     uint32_t budget_left; /* of this turn */
@@ -85,6 +89,8 @@ struct lull_executor {
     _Atomic(int) loop_state;     /* enum executor_loop_state */
     _Atomic(bool) is_soon_asked; /* the loop was asked for a turn that has not come yet */
     _Atomic(uint32_t) takers;    /* threads that wait for the turn */
+    _Atomic(uint32_t) comers;    /* roles.c: threads that were told to go on and have not come */
+    _Atomic(bool) is_held;       /* the flushes that are queued wait for those, or for the poller */
     struct wait_cell roles_lock; /* roles.c: of the next two */
     bool has_poller;             /* a thread polls the loop, or is about to */
     struct list_node waiters;

@@ -35,12 +35,16 @@ bool executor_inherit(struct lull_executor *executor)
     wait_cell_init(&executor->roles_lock);
     list_init(&executor->waiters);
     executor->has_poller = false;
+    executor->leaver = NULL;
+    executor->told_count = 0;
     executor->is_turn = false;
     executor->is_quiet = false;
     executor->is_asking_alarm = false;
     executor->is_asking_soon = false;
     atomic_store_explicit(&executor->is_calling_back, false, memory_order_relaxed);
     atomic_store_explicit(&executor->takers, 0, memory_order_relaxed);
+    atomic_store_explicit(&executor->comers, 0, memory_order_relaxed);
+    atomic_store_explicit(&executor->is_held, false, memory_order_relaxed);
     atomic_store_explicit(&executor->owner, thread_id(), memory_order_seq_cst);
     return true;
 }

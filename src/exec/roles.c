@@ -25,12 +25,20 @@ static struct role_waiter *waiter_of(struct list_node *node)
 
 /* ---- with the lock held */
 
-/* In context, for the counter. The waiter's memory may be gone from here on. */
+/* In context, for the counter and the list. The waiter's memory may be gone from here on. */
 static void wake(struct lull_executor *executor, struct role_waiter *waiter, uint32_t bits)
 {
+    struct wait_cell *cell = &waiter->cell;
     list_remove(&waiter->link);
     executor->counters.wakeups++;
-    wait_cell_set(&waiter->cell, bits);
+    if (!wait_cell_mark(cell, bits)) {
+        return;
+    }
+    if (executor->is_turn && executor->told_count < ROLES_TOLD_MAX) {
+        executor->told[executor->told_count++] = cell;
+    } else {
+        wait_cell_wake(cell);
+    }
 }
 
 static void hand_over(struct lull_executor *executor)
@@ -38,6 +46,7 @@ static void hand_over(struct lull_executor *executor)
     struct list_node *first = list_first(&executor->waiters);
     if (first == NULL) {
         executor->has_poller = false;
+        atomic_store_explicit(&executor->is_held, false, memory_order_relaxed);
     } else {
         wake(executor, waiter_of(first), ROLE_POLLS);
     }
@@ -85,11 +94,93 @@ void roles_tell(struct lull_executor *executor, struct role_waiter *waiter, uint
     wait_cell_lock(&executor->roles_lock);
     if (is_self) {
         list_remove(&waiter->link);
-        (void)atomic_fetch_or_explicit(&waiter->cell.word, bits, memory_order_relaxed);
+        const uint32_t before = atomic_fetch_or_explicit(&waiter->cell.word, bits, memory_order_relaxed);
+        executor->leaver = (before & ROLE_POLLS) != 0 ? waiter : NULL;
     } else {
+        if ((bits & ROLE_COMES) != 0) {
+            (void)atomic_fetch_add_explicit(&executor->comers, 1, memory_order_relaxed);
+        }
         wake(executor, waiter, bits);
     }
     wait_cell_unlock(&executor->roles_lock);
+}
+
+/* ---- a turn's end */
+
+void roles_on_turn_end(struct lull_executor *executor)
+{
+    if (executor->leaver != NULL) {
+        (void)atomic_fetch_or_explicit(&executor->leaver->cell.word, ROLE_LEFT, memory_order_relaxed);
+        executor->leaver = NULL;
+        roles_leave(executor);
+    }
+}
+
+unsigned roles_take_told(struct lull_executor *executor, struct wait_cell *cells[])
+{
+    const unsigned count = executor->told_count;
+    for (unsigned i = 0; i < count; i++) {
+        cells[i] = executor->told[i];
+    }
+    executor->told_count = 0;
+    return count;
+}
+
+void roles_wake(struct wait_cell *cells[], unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        wait_cell_wake(cells[i]);
+    }
+}
+
+void roles_wake_told(struct lull_executor *executor)
+{
+    roles_wake(executor->told, executor->told_count);
+    executor->told_count = 0;
+}
+
+/* ---- one write for several */
+
+/* A poller says in context that it sleeps. */
+static bool is_awake(const struct lull_executor *executor)
+{
+    return atomic_load_explicit(&executor->loop_state, memory_order_relaxed) == EXECUTOR_LOOP_AWAKE;
+}
+
+static bool has_comers(const struct lull_executor *executor)
+{
+    return atomic_load_explicit(&executor->comers, memory_order_seq_cst) != 0;
+}
+
+bool roles_may_hold(struct lull_executor *executor, bool counts_on_poller)
+{
+    const bool has_poller = counts_on_poller && is_awake(executor);
+    if (!has_poller && !has_comers(executor)) {
+        return false;
+    }
+    /* "I hold, then I look who comes" on this side, "I have come, then I look what is held" on the other: not both can miss. */
+    atomic_store_explicit(&executor->is_held, true, memory_order_seq_cst);
+    return has_poller || has_comers(executor);
+}
+
+bool roles_has_everybody_come(const struct lull_executor *executor)
+{
+    return atomic_load_explicit(&executor->is_held, memory_order_relaxed) && !has_comers(executor);
+}
+
+void roles_come(struct lull_executor *executor)
+{
+    if (atomic_fetch_sub_explicit(&executor->comers, 1, memory_order_seq_cst) != 1 ||
+        !atomic_load_explicit(&executor->is_held, memory_order_seq_cst)) {
+        return;
+    }
+    if (executor_visit(executor)) {
+        executor_quiet_turn_taken(executor);
+        lull_executor_leave(executor);
+    } else {
+        /* Not at the expense of this thread, whose call is over. */
+        executor_wake_if_asleep(executor);
+    }
 }
 
 void roles_leave(struct lull_executor *executor)

@@ -24,6 +24,11 @@ struct lull_executor;
 #define ROLE_POLLS 1u /* this thread polls from now on */
 #define ROLE_DONE  2u /* what it waited for has happened */
 #define ROLE_STOP  4u /* the loop is to be stopped */
+#define ROLE_LEFT  8u /* this thread polls no more: the turn that told it handed over */
+#define ROLE_COMES 16u /* with another bit, by another thread: others count on this one, roles_come is to follow */
+
+/* Threads that a turn tells before it wakes them. */
+#define ROLES_TOLD_MAX 16u
 
 struct role_waiter {
     struct list_node link;
@@ -44,8 +49,35 @@ bool roles_are_taken(struct lull_executor *executor);
 /* Enlists one that waits, unless it has been told already. If nobody polls, this one does from now on, and its cell says so. */
 void roles_enlist(struct lull_executor *executor, struct role_waiter *waiter);
 
-/* What it waited for has happened: it is enlisted no more and wakes, unless it is this thread itself. In context. */
+/*
+ * What it waited for has happened: it is enlisted no more and wakes, unless it is this thread itself. Told in a turn it wakes when that is
+ * over, or before it calls somebody back: a thread that is woken earlier may run at once, and would stand in front of the context. If it
+ * is this thread, and it polls, it leaves with the turn. In context.
+ */
 void roles_tell(struct lull_executor *executor, struct role_waiter *waiter, uint32_t bits, bool is_self);
+
+/* A turn's end: who was told and polls leaves. In context. */
+void roles_on_turn_end(struct lull_executor *executor);
+
+/* Whose wake-up is due: their number, into cells[ROLES_TOLD_MAX]. In context; they are woken behind it. */
+unsigned roles_take_told(struct lull_executor *executor, struct wait_cell *cells[]);
+void roles_wake(struct wait_cell *cells[], unsigned count);
+
+/* Both: somebody is about to be called back. In context. */
+void roles_wake_told(struct lull_executor *executor);
+
+/*
+ * What callers ask for at the same time goes in one write. A thread that was told to go on (ROLE_COMES) runs soon and often asks for
+ * something more, so what is to be written may wait for the last of those that come; and a poller that is awake writes before it sleeps.
+ * Nobody waits for more than he does in any case, that a thread runs which can run.
+ * roles_may_hold: there is somebody to count on; the write is held from now on. In context, behind what is to be written.
+ * roles_come: one of them has come, and is the one to write if it is the last. Out of context.
+ */
+bool roles_may_hold(struct lull_executor *executor, bool counts_on_poller);
+void roles_come(struct lull_executor *executor);
+
+/* Something is held, and nobody comes any more: who asks is to write it. In context. */
+bool roles_has_everybody_come(const struct lull_executor *executor);
 
 /* Takes one off the list that gives up. If it was to poll, it has left the role with that. In context. */
 void roles_give_up(struct lull_executor *executor, struct role_waiter *waiter);

@@ -26,12 +26,20 @@ static void run_inbox(struct lull_executor *executor, bool is_quiet)
         /* After this another thread may submit it again, and writes inbox_next. */
         inbox_release(task);
         /* One that is posted as well runs once, where it is queued. */
-        (void)task_queue_push(is_quiet && task->quiet == 0 ? &executor->tasks : &taken, task);
+        (void)task_queue_push(is_quiet && !executor_task_is_quiet(task) ? &executor->tasks : &taken, task);
         task = next;
     }
     while ((task = task_queue_pop(&taken)) != NULL) {
         executor->counters.posts++;
         task->run(task, executor);
+    }
+}
+
+/* Who was told something does not wait for a callback of somebody else's. */
+static void before(struct lull_executor *executor, const struct lull_task *task)
+{
+    if (executor->told_count != 0 && task->quiet == 0) {
+        roles_wake_told(executor);
     }
 }
 
@@ -59,6 +67,7 @@ static void run_tasks(struct lull_executor *executor)
         }
         executor->budget_left--;
         executor->counters.posts++;
+        before(executor, task);
         task->run(task, executor);
     }
 }
@@ -73,6 +82,7 @@ static void run_due(struct lull_executor *executor)
     if (timerq_earliest(&executor->timers).ns > executor->turn_now.ns) {
         return;
     }
+    roles_wake_told(executor);
     timerq_take_due(&executor->timers, executor->turn_now);
     while ((timer = timerq_next_due(&executor->timers)) != NULL) {
         timer->expired(timer, executor_fresh_now(executor));
@@ -90,6 +100,7 @@ void executor_run_dead(struct lull_executor *executor)
 void executor_run_rest(struct lull_executor *executor)
 {
     run_tasks(executor);
+    atomic_store_explicit(&executor->is_held, false, memory_order_relaxed);
     run_snapshot(executor, &executor->flushes);
     run_tasks(executor); /* from writes that failed */
     run_snapshot(executor, &executor->flushes);
@@ -109,6 +120,7 @@ static void run_phases(struct lull_executor *executor)
 /* The turn of an executor that has just been claimed. */
 static void run_claimed(struct lull_executor *executor, struct lull_instant now)
 {
+    struct wait_cell *told[ROLES_TOLD_MAX];
     if (executor->is_orphan) {
         executor_yield(executor);
         return;
@@ -125,9 +137,12 @@ static void run_claimed(struct lull_executor *executor, struct lull_instant now)
     run_phases(executor);
     executor_alarm_update(executor);
     refusal_settle(executor);
+    roles_on_turn_end(executor);
     executor->is_turn = false;
     atomic_store_explicit(&executor->is_calling_back, false, memory_order_relaxed);
+    const unsigned told_count = roles_take_told(executor, told);
     executor_yield(executor);
+    roles_wake(told, told_count);
 }
 
 /* ---- a quiet turn */
@@ -139,7 +154,7 @@ static void run_quiet_tasks(struct lull_executor *executor)
     struct lull_task *task;
     task_queue_init(&others);
     while ((task = task_queue_pop(&executor->tasks)) != NULL) {
-        if (task->quiet == 0 || executor->budget_left == 0) {
+        if (!executor_task_is_quiet(task) || executor->budget_left == 0) {
             (void)task_queue_push(&others, task);
         } else {
             executor->budget_left--;
@@ -150,23 +165,56 @@ static void run_quiet_tasks(struct lull_executor *executor)
     task_queue_move(&executor->tasks, &others);
 }
 
-void executor_quiet_turn_taken(struct lull_executor *executor)
+static void flush_quietly(struct lull_executor *executor)
 {
-    if (executor->is_orphan) {
-        return;
-    }
+    atomic_store_explicit(&executor->is_held, false, memory_order_relaxed);
+    run_snapshot(executor, &executor->flushes);
+    run_quiet_tasks(executor); /* a stream that may go elsewhere after a write that failed */
+    run_snapshot(executor, &executor->flushes);
+}
+
+static void begin_quiet_turn(struct lull_executor *executor)
+{
     executor->counters.turns++;
     executor->is_turn = true;
     executor->is_quiet = true;
     executor->budget_left = executor->task_budget;
     run_inbox(executor, true);
     run_quiet_tasks(executor);
-    run_snapshot(executor, &executor->flushes);
-    run_quiet_tasks(executor); /* a stream that may go elsewhere after a write that failed */
-    run_snapshot(executor, &executor->flushes);
+}
+
+static void end_quiet_turn(struct lull_executor *executor)
+{
     executor->is_turn = false;
     executor->is_quiet = false;
     executor_alarm_after_quiet(executor);
+}
+
+void executor_quiet_turn_taken(struct lull_executor *executor)
+{
+    if (!executor->is_orphan) {
+        begin_quiet_turn(executor);
+        flush_quietly(executor);
+        end_quiet_turn(executor);
+    }
+}
+
+void executor_quiet_turn_shared(struct lull_executor *executor, bool counts_on_poller)
+{
+    if (!executor->is_orphan) {
+        begin_quiet_turn(executor);
+        if (!roles_may_hold(executor, counts_on_poller)) {
+            flush_quietly(executor);
+        }
+        end_quiet_turn(executor);
+    }
+}
+
+void executor_flush_held(struct lull_executor *executor)
+{
+    if (atomic_load_explicit(&executor->is_held, memory_order_relaxed)) {
+        executor_quiet_turn_shared(executor, false);
+    }
 }
 
 int executor_quiet_turn(struct lull_executor *executor)

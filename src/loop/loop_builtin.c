@@ -114,6 +114,7 @@ int loop_builtin_begin(struct loop_builtin *loop, struct lull_instant until,
     executor_take(executor);
     loop_tell_stop(&loop->base);
     loop->is_time_up = false;
+    executor_flush_held(executor);
     err = prepare(loop, &until);
     if (err == 0) {
         *timeout_ms = timeout_until(loop, until);

@@ -73,6 +73,7 @@ static int make(struct lull_channel *channel, const struct lull_call_options *op
         sync_wait_stay(&unary->wait);
         return rc;
     }
+    sync_wait_calls_back(&unary->wait, &call->work_task);
     sync_wait_go(&unary->wait);
     rc = await(unary, call, error);
     lull_call_unref(call);

@@ -205,6 +205,7 @@ int lull_sync_stream_open(struct lull_channel *channel, const struct lull_call_o
     rc = lull_call_start(channel, options, &handler, shared, &stream->call, error);
     if (rc == LULL_OK) {
         lull_channel_ref(channel);
+        sync_wait_calls_back(&wait, &stream->call->work_task);
         sync_wait_flush(&wait);
     } else {
         free_shared(shared);

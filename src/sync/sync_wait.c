@@ -44,6 +44,11 @@ void sync_wait_fini(struct sync_wait *wait)
     role_waiter_fini(&wait->waiter);
 }
 
+static uint32_t told(const struct sync_wait *wait)
+{
+    return wait_cell_read(&wait->waiter.cell);
+}
+
 void sync_wait_ask(struct sync_wait *wait)
 {
     wait->is_inside = wait->is_open && executor_take_within(wait->executor, SYNC_WAIT_PATIENCE_NS);
@@ -53,14 +58,21 @@ void sync_wait_ask(struct sync_wait *wait)
     }
 }
 
+void sync_wait_calls_back(struct sync_wait *wait, struct lull_task *task)
+{
+    if (wait->is_inside) {
+        executor_task_set_ours(task);
+    }
+}
+
 void sync_wait_go(struct sync_wait *wait)
 {
     struct lull_executor *executor = wait->executor;
-    if (wait->is_inside && !wait->polls) {
-        executor_quiet_turn_taken(executor);
-    }
-    if (wait->is_open && !wait->polls) {
+    if (wait->is_open) {
         roles_enlist(executor, &wait->waiter);
+    }
+    if (wait->is_inside) {
+        executor_quiet_turn_shared(executor, (told(wait) & ROLE_POLLS) == 0);
     }
     sync_wait_stay(wait);
 }
@@ -83,19 +95,19 @@ void sync_wait_flush(struct sync_wait *wait)
     }
 }
 
-static uint32_t told(const struct sync_wait *wait)
+/* It is told, or gives up; `bits` stand in its word. */
+static void leave(struct sync_wait *wait, uint32_t bits)
 {
-    return wait_cell_read(&wait->waiter.cell);
-}
-
-static void leave(struct sync_wait *wait)
-{
-    if (wait->is_open && wait->polls) {
+    const bool polls = wait->polls || (bits & ROLE_POLLS) != 0;
+    if ((bits & ROLE_COMES) != 0) {
+        roles_come(wait->executor);
+    }
+    if (wait->is_open && polls && (bits & ROLE_LEFT) == 0) {
         executor_take(wait->executor);
         roles_leave(wait->executor);
         executor_end_visit(wait->executor);
-        wait->polls = false;
     }
+    wait->polls = false;
 }
 
 /* Sleeps on its word. False: its time is over. */
@@ -103,7 +115,7 @@ static bool sleep_on(struct sync_wait *wait, uint32_t bits, struct lull_instant 
 {
     int64_t left_ns = LULL_NEVER;
     if (until.ns != LULL_NEVER) {
-        left_ns = lull_instant_diff(until, lull_executor_now(wait->executor));
+        left_ns = lull_instant_diff(until, lull_clock_now(lull_executor_clock(wait->executor)));
     }
     (void)wait_cell_wait(&wait->waiter.cell, bits, left_ns);
     return left_ns > 0;
@@ -125,8 +137,7 @@ enum sync_wait_end sync_wait_run(struct sync_wait *wait, struct lull_instant unt
             is_late = !sleep_on(wait, bits, until);
         }
     }
-    wait->polls = wait->polls || (bits & ROLE_POLLS) != 0;
-    leave(wait);
+    leave(wait, bits);
     return SYNC_WAIT_TOLD;
 }
 
@@ -136,8 +147,7 @@ void sync_wait_until_told(struct sync_wait *wait)
     while (((bits = told(wait)) & ROLE_DONE) == 0) {
         (void)wait_cell_wait(&wait->waiter.cell, bits, LULL_NEVER);
     }
-    wait->polls = wait->polls || (bits & ROLE_POLLS) != 0;
-    leave(wait);
+    leave(wait, bits);
 }
 
 bool sync_wait_is_told(const struct sync_wait *wait)
@@ -147,7 +157,8 @@ bool sync_wait_is_told(const struct sync_wait *wait)
 
 void sync_wait_tell(struct sync_wait *wait)
 {
-    roles_tell(wait->executor, &wait->waiter, ROLE_DONE, wait->thread == thread_id());
+    const bool is_self = wait->thread == thread_id();
+    roles_tell(wait->executor, &wait->waiter, is_self ? ROLE_DONE : ROLE_DONE | ROLE_COMES, is_self);
 }
 
 void sync_wait_turn(struct sync_wait *wait)
@@ -158,15 +169,15 @@ void sync_wait_turn(struct sync_wait *wait)
     } else {
         (void)lull_executor_turn_now(wait->executor);
     }
-    if ((told(wait) & ROLE_DONE) != 0) {
-        leave(wait);
+    if (sync_wait_is_told(wait)) {
+        leave(wait, told(wait));
     }
 }
 
 void sync_wait_give_up(struct sync_wait *wait)
 {
-    if (wait->is_open && !wait->polls && !roles_withdraw(wait->executor, &wait->waiter)) {
-        wait->polls = (told(wait) & ROLE_POLLS) != 0;
+    if (wait->is_open && !wait->polls) {
+        (void)roles_withdraw(wait->executor, &wait->waiter);
     }
-    leave(wait);
+    leave(wait, told(wait));
 }

@@ -6,7 +6,7 @@
  * know what they wait for.
  *
  * On a loop of ours the caller takes the turn for a quiet one, so that what it asked for is on the wire before it sleeps, whoever
- * polls. A host's loop belongs to its thread: that thread runs rounds of it, others wait for it.
+ * polls, or in the hands of a thread that runs (exec/roles.h). A host's loop belongs to its thread: that thread runs rounds of it, others wait for it.
  *
  * Whoever drives tells a waiter that its time is over. A driver may be long in coming, inside a callback that does not return, or away
  * from a host's loop; so the waiter has a time of its own, and nothing here waits for the context for longer than SYNC_WAIT_PATIENCE_NS.
@@ -22,6 +22,7 @@
 
 struct lull_error;
 struct lull_loop;
+struct lull_task;
 
 /* How long a turn of somebody else's may take before what this thread asks for goes by the inbox. */
 #define SYNC_WAIT_PATIENCE_NS (10 * LULL_MS)
@@ -55,6 +56,9 @@ void sync_wait_fini(struct sync_wait *wait);
 void sync_wait_ask(struct sync_wait *wait);
 void sync_wait_go(struct sync_wait *wait);
 void sync_wait_stay(struct sync_wait *wait);
+
+/* What the caller asked for is told by this task, which calls back nobody but the caller. Between `ask` and what follows. */
+void sync_wait_calls_back(struct sync_wait *wait, struct lull_task *task);
 
 /* As sync_wait_stay, and what was asked for is on the wire. */
 void sync_wait_flush(struct sync_wait *wait);
