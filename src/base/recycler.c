@@ -64,7 +64,6 @@ LULL_COLD int lull_recycler_new(const struct lull_recycler_options *options, str
     recycler->counters = options->counters;
     if (IS_POOLING) {
         recycler->keep = options->keep == 0 ? KEEP_DEFAULT : options->keep;
-        recycler->room = recycler->keep;
     }
     atomic_init(&recycler->foreign, IS_POOLING ? LINK_END : LIST_CLOSED);
     atomic_init(&recycler->left, 1);
@@ -102,7 +101,7 @@ void recycler_leave(struct lull_recycler *recycler, uint64_t count)
 
 void recycler_drop(struct lull_recycler *recycler, struct recycled *recycled)
 {
-    recycler->dropped++;
+    recycler->refused++;
     free_memory(recycler, recycled);
     if (atomic_load_explicit(&recycler->foreign, memory_order_relaxed) == LIST_CLOSED) {
         recycler_leave(recycler, 1);
@@ -217,7 +216,7 @@ void lull_recycler_release_foreign(struct lull_recycler *recycler, void *object)
 static void drop_local(struct lull_recycler *recycler)
 {
     while (recycler->local != NULL) {
-        recycler->dropped++;
+        recycler->trimmed++;
         free_memory(recycler, recycler_pop(recycler));
     }
 }
@@ -230,10 +229,15 @@ void lull_recycler_trim(struct lull_recycler *recycler)
     drop_local(recycler);
 }
 
+/* All that came back, as far as it was collected. */
+static uint64_t releases(const struct lull_recycler *recycler)
+{
+    return recycler->pushes + recycler->refused;
+}
+
 static uint64_t claims(const struct lull_recycler *recycler)
 {
-    return recycler->claims_local + recycler->claims_foreign + recycler->claims_port +
-           recycler->claims_allocated;
+    return recycler->pops - recycler->trimmed + recycler->claims_allocated;
 }
 
 /* Claimed and not known to be back. */
@@ -242,8 +246,7 @@ static uint64_t in_use(const struct lull_recycler *recycler)
     if (!IS_POOLING) {
         return atomic_load_explicit(&recycler->left, memory_order_relaxed) - 1;
     }
-    return claims(recycler) - recycler->releases - recycler->releases_foreign -
-           recycler->releases_port;
+    return claims(recycler) - releases(recycler);
 }
 
 /* Closes the list. Returns for how many of `left` this speaks. */
@@ -273,7 +276,6 @@ LULL_COLD void lull_recycler_free(struct lull_recycler *recycler)
     asserting_owner(recycler, NULL, "freed on a thread that is not the owner's");
     drop_local(recycler);
     recycler->keep = 0;
-    recycler->room = 0;
     recycler->is_freed = true;
     recycler_collect_ports(recycler);
     if (IS_POOLING) {
@@ -292,19 +294,22 @@ void lull_recycler_stats(const struct lull_recycler *recycler, struct lull_recyc
 {
     const size_t size = out->size < sizeof(*out) ? out->size : sizeof(*out);
     const uint64_t claimed = claims(recycler);
+    const uint64_t here =
+        releases(recycler) - recycler->releases_foreign - recycler->releases_port;
     const uint64_t out_now =
         in_use(recycler); /* asked once: without a pool other threads move it */
     const struct lull_recycler_stats stats = {
         .size = size,
         .claims = claimed,
-        .claims_local = recycler->claims_local,
+        .claims_local = claimed - recycler->claims_foreign - recycler->claims_port -
+                        recycler->claims_allocated,
         .claims_foreign = recycler->claims_foreign,
         .claims_allocated = recycler->claims_allocated,
-        .releases = recycler->releases,
-        .releases_foreign = claimed - recycler->releases - recycler->releases_port - out_now,
-        .dropped = recycler->dropped,
+        .releases = here,
+        .releases_foreign = claimed - here - recycler->releases_port - out_now,
+        .dropped = recycler->refused + recycler->trimmed,
         .in_use = out_now,
-        .kept = recycler->keep - recycler->room,
+        .kept = recycler->pushes - recycler->pops,
         .claims_port = recycler->claims_port,
         .releases_port = recycler->releases_port,
         .ports_full = recycler_ports_full(recycler),

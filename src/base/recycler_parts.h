@@ -72,19 +72,19 @@ struct lull_recycler {
 
     /* The owner's. */
     struct recycled *local;
-    uint32_t room; /* how many more are kept: keep - room are in `local` */
-    uint32_t keep;
+    uint64_t pushes; /* onto `local`; what else a release or a claim would count follows from these two */
+    uint64_t pops;   /* from it, by claims and trims; pushes - pops are in there */
+    uint64_t keep;   /* so many at most */
     bool is_freed;
     struct lull_recycler_port *ports; /* that this side has not left */
-    uint64_t claims_local;
     uint64_t claims_foreign;
     uint64_t claims_port;
     uint64_t claims_allocated;
-    uint64_t releases;
     uint64_t releases_foreign;
     uint64_t releases_port;
     uint64_t ports_full; /* of ports that are gone */
-    uint64_t dropped;
+    uint64_t refused;    /* came back when enough were kept */
+    uint64_t trimmed;    /* were kept, and are not any more */
 
     /* Everybody's, on another cache line than the owner's. */
     char apart[CACHE_LINE_BYTES];
@@ -167,11 +167,11 @@ static inline struct recycled *recycler_take_back(struct lull_recycler *recycler
 /* An object is idle and the owner's: keep it or let it go. The recycler may be gone afterwards. */
 static inline void recycler_keep_or_drop(struct lull_recycler *recycler, struct recycled *recycled)
 {
-    if (recycler->room == 0) {
+    if (recycler->pushes - recycler->pops >= recycler->keep) {
         recycler_drop(recycler, recycled);
         return;
     }
-    recycler->room--;
+    recycler->pushes++;
     atomic_store_explicit(&recycled->link, (uintptr_t)recycler->local, memory_order_relaxed);
     recycler->local = recycled;
 }
@@ -182,7 +182,7 @@ static inline struct recycled *recycler_pop(struct lull_recycler *recycler)
     struct recycled *recycled = recycler->local;
     recycler->local =
         (struct recycled *)atomic_load_explicit(&recycled->link, memory_order_relaxed);
-    recycler->room++;
+    recycler->pops++;
     return recycled;
 }
 
@@ -205,7 +205,6 @@ static inline void *recycler_claim(struct lull_recycler *recycler)
     if (recycler->local == NULL) {
         return recycler_claim_elsewhere(recycler);
     }
-    recycler->claims_local++;
     return recycler_hand_out(recycler, recycler_pop(recycler));
 }
 
@@ -216,7 +215,6 @@ static inline void recycler_release_here(struct lull_recycler *recycler, void *o
     struct recycled *recycled;
     asserting_owner(recycler, object, "released on a thread that is not the owner's");
     recycled = recycler_take_back(recycler, object, is_guarded);
-    recycler->releases++;
     recycler_keep_or_drop(recycler, recycled);
 }
 
