@@ -5,7 +5,8 @@
  *
  * An attempt has 60 s and a read window of 10 s or 60 s. With two entries a byte is a store as well, the window's entry asks when
  * it fires and is armed for the rest, and none is armed where the window cannot matter. A thread has an executor of its own; what it
- * takes is its own CPU time, so that threads which wait for a CPU are no part of it. Blocks of both take turns.
+ * takes is its own CPU time, so that threads which wait for a CPU are no part of it. Blocks of both, and of the same loop with nothing in
+ * it, take turns. What threads took differs, so the least and the most of them are shown as well.
  */
 #define _GNU_SOURCE 1
 #include <pthread.h>
@@ -22,6 +23,7 @@
 #define ATTEMPTS       1000u /* at once */
 #define THREADS_MAX    32u
 #define BLOCKS_MAX     64u /* that an executor may have of the allocator */
+#define UNTOUCHED      0xA5
 #define LINE_BYTES     ((uintptr_t)64)
 #define DEADLINE_NS    (60 * LULL_SECOND)
 #define WINDOW_NS      (10 * LULL_SECOND)
@@ -41,6 +43,13 @@ struct two {
     struct deadline facts;
 };
 
+enum kind {
+    ONE,
+    TWO,
+    EMPTY,
+    KINDS
+};
+
 struct thread {
     pthread_t id;
     struct lull_executor *executor;
@@ -54,8 +63,7 @@ struct thread {
     struct one *ones;
     struct two *twos;
     unsigned block_rounds;
-    double best_one_ns;
-    double best_two_ns;
+    double best_ns[KINDS];
     uint64_t asked_steady;
     uint64_t queue_ops;
 };
@@ -64,6 +72,7 @@ struct thread {
 static struct {
     int64_t window_ns;
     unsigned fires;
+    bool works;      /* between two attempts */
     unsigned rounds; /* timed blocks of each kind */
 } row;
 
@@ -72,12 +81,20 @@ static pthread_barrier_t together;
 
 /* ---- memory: whose it is */
 
+/* A block of its own each time, full of what nobody writes, so that it can be seen what is written. */
 static void *keep_block(struct thread *thread, void *old, size_t size)
 {
-    void *at = realloc(old, size);
+    unsigned char *at = malloc(size);
+    MICRO_MUST(at != NULL);
+    memset(at, UNTOUCHED, size);
     thread->asked++;
     for (unsigned i = 0; i < BLOCKS_MAX; i++) {
         if (thread->blocks[i].at == old) {
+            const size_t had = old == NULL ? 0 : thread->blocks[i].size;
+            if (had > 0) {
+                memcpy(at, old, had < size ? had : size);
+            }
+            free(old);
             thread->blocks[i].at = at;
             thread->blocks[i].size = size;
             return at;
@@ -111,7 +128,7 @@ static void give_back(void *ctx, void *at)
 
 static void one_stand_at(struct one *one, struct lull_instant now, struct lull_instant at)
 {
-    if (at.ns == lull_instant_add(now, one->deadline.window_ns).ns) {
+    if (deadline_is_window_later(&one->deadline, now, at)) {
         lane_join(&one->entry, now, one->deadline.window_ns);
     } else {
         lane_join_at(&one->entry, at);
@@ -184,11 +201,11 @@ static int64_t cpu_ns(void)
 }
 
 /* Moves on to when the windows' entries fire, all in one turn; the last byte of each came a moment before. */
-static void fire(struct thread *thread, bool is_one, int64_t after_ns)
+static void fire(struct thread *thread, enum kind kind, int64_t after_ns)
 {
     const struct lull_instant now = lull_instant_add(thread->now, after_ns);
     for (unsigned i = 0; i < ATTEMPTS; i++) {
-        struct deadline *deadline = is_one ? &thread->ones[i].deadline : &thread->twos[i].facts;
+        struct deadline *deadline = kind == ONE ? &thread->ones[i].deadline : &thread->twos[i].facts;
         deadline->is_window_open = true;
         deadline_on_byte(deadline, lull_instant_add(now, BYTE_NS(i) - BYTE_BEFORE_NS));
     }
@@ -198,50 +215,70 @@ static void fire(struct thread *thread, bool is_one, int64_t after_ns)
     thread->now = now;
 }
 
-static void start_and_stop_at_once(struct thread *thread, bool is_one)
+static inline void start(struct thread *thread, enum kind kind, unsigned i)
+{
+    if (kind == ONE) {
+        one_start(&thread->ones[i], thread->now);
+    } else if (kind == TWO) {
+        two_start(&thread->twos[i], thread->now);
+    }
+    MICRO_BARRIER();
+}
+
+static inline void stop(struct thread *thread, enum kind kind, unsigned i)
+{
+    if (kind == ONE) {
+        one_stop(&thread->ones[i]);
+    } else if (kind == TWO) {
+        two_stop(&thread->twos[i]);
+    }
+    MICRO_BARRIER();
+}
+
+static inline void start_and_stop_at_once(struct thread *thread, enum kind kind)
 {
     for (unsigned i = 0; i < ATTEMPTS; i++) {
         thread->now.ns += 100;
-        if (is_one) {
-            one_start(&thread->ones[i], thread->now);
-            MICRO_BARRIER();
-            one_stop(&thread->ones[i]);
-        } else {
-            two_start(&thread->twos[i], thread->now);
-            MICRO_BARRIER();
-            two_stop(&thread->twos[i]);
+        if (row.works) {
+            micro_work();
         }
+        start(thread, kind, i);
+        stop(thread, kind, i);
     }
 }
 
-static void start_fire_stop(struct thread *thread, bool is_one)
+static inline void start_fire_stop(struct thread *thread, enum kind kind)
 {
     for (unsigned i = 0; i < ATTEMPTS; i++) {
-        if (is_one) {
-            one_start(&thread->ones[i], thread->now);
-        } else {
-            two_start(&thread->twos[i], thread->now);
-        }
+        start(thread, kind, i);
     }
-    for (unsigned i = 0; i < row.fires; i++) {
-        fire(thread, is_one, i == 0 ? WINDOW_NS : WINDOW_NS - BYTE_BEFORE_NS + BYTE_NS(ATTEMPTS));
+    for (unsigned i = 0; i < row.fires && kind != EMPTY; i++) {
+        fire(thread, kind, i == 0 ? WINDOW_NS : WINDOW_NS - BYTE_BEFORE_NS + BYTE_NS(ATTEMPTS));
     }
     for (unsigned i = 0; i < ATTEMPTS; i++) {
-        if (is_one) {
-            one_stop(&thread->ones[i]);
-        } else {
-            two_stop(&thread->twos[i]);
-        }
+        stop(thread, kind, i);
     }
 }
 
-static double block(struct thread *thread, bool is_one)
+static inline void run_block(struct thread *thread, enum kind kind)
+{
+    if (row.fires == 0) {
+        start_and_stop_at_once(thread, kind);
+    } else {
+        start_fire_stop(thread, kind);
+    }
+}
+
+/* Each kind a loop of its own. */
+static double block(struct thread *thread, enum kind kind)
 {
     const int64_t from_ns = cpu_ns();
-    if (row.fires == 0) {
-        start_and_stop_at_once(thread, is_one);
+    if (kind == ONE) {
+        run_block(thread, ONE);
+    } else if (kind == TWO) {
+        run_block(thread, TWO);
     } else {
-        start_fire_stop(thread, is_one);
+        run_block(thread, EMPTY);
     }
     return (double)(cpu_ns() - from_ns) / ATTEMPTS;
 }
@@ -254,21 +291,19 @@ static uint64_t queue_ops(const struct thread *thread)
 
 static void measure(struct thread *thread)
 {
-    thread->best_one_ns = 1e18;
-    thread->best_two_ns = 1e18;
     for (unsigned i = 0; i < row.rounds + 2; i++) {
         const bool is_warm = i >= 2;
         const uint64_t asked = thread->asked;
         const uint64_t ops = queue_ops(thread);
-        const double one_ns = block(thread, true);
-        if (is_warm) {
-            thread->asked_steady += thread->asked - asked;
-            thread->queue_ops = queue_ops(thread) - ops;
-        }
-        const double two_ns = block(thread, false);
-        if (is_warm) {
-            thread->best_one_ns = one_ns < thread->best_one_ns ? one_ns : thread->best_one_ns;
-            thread->best_two_ns = two_ns < thread->best_two_ns ? two_ns : thread->best_two_ns;
+        for (enum kind kind = ONE; kind < KINDS; kind++) {
+            const double ns = block(thread, kind);
+            if (is_warm && (i == 2 || ns < thread->best_ns[kind])) {
+                thread->best_ns[kind] = ns;
+            }
+            if (is_warm && kind == ONE) {
+                thread->asked_steady += thread->asked - asked;
+                thread->queue_ops = queue_ops(thread) - ops;
+            }
         }
     }
 }
@@ -313,30 +348,71 @@ static void *run(void *ctx)
     return NULL;
 }
 
-/* Cache lines in which two executors have something. */
+/* Something of the block in this line was written. */
+static bool is_written(const struct thread *thread, unsigned i, uintptr_t line)
+{
+    const unsigned char *bytes = thread->blocks[i].at;
+    const uintptr_t at = (uintptr_t)bytes;
+    for (size_t k = 0; k < thread->blocks[i].size; k++) {
+        if ((at + k) / LINE_BYTES == line && bytes[k] != UNTOUCHED) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The lines of both that both have written to. */
+static unsigned lines_of_both(const struct thread *mine, unsigned a, const struct thread *other, unsigned b)
+{
+    const uintptr_t at = (uintptr_t)mine->blocks[a].at;
+    const uintptr_t from = (uintptr_t)other->blocks[b].at;
+    unsigned shared = 0;
+    if (at == 0 || from == 0) {
+        return 0;
+    }
+    const uintptr_t first = (at > from ? at : from) / LINE_BYTES;
+    const uintptr_t end = at + mine->blocks[a].size - 1;
+    const uintptr_t to = from + other->blocks[b].size - 1;
+    for (uintptr_t line = first; line <= (end < to ? end : to) / LINE_BYTES; line++) {
+        shared += is_written(mine, a, line) && is_written(other, b, line);
+    }
+    return shared;
+}
+
+/* Cache lines in which two executors have written something. */
 static unsigned shared_lines(unsigned count)
 {
     unsigned shared = 0;
     for (unsigned a = 0; a < count * BLOCKS_MAX; a++) {
-        const struct thread *mine = &threads[a / BLOCKS_MAX];
-        const uintptr_t at = (uintptr_t)mine->blocks[a % BLOCKS_MAX].at;
-        const uintptr_t end = at + mine->blocks[a % BLOCKS_MAX].size;
-        for (unsigned b = a + 1; at != 0 && b < count * BLOCKS_MAX; b++) {
-            const struct thread *other = &threads[b / BLOCKS_MAX];
-            const uintptr_t from = (uintptr_t)other->blocks[b % BLOCKS_MAX].at;
-            const uintptr_t to = from + other->blocks[b % BLOCKS_MAX].size;
-            shared += from != 0 && mine != other && from / LINE_BYTES <= (end - 1) / LINE_BYTES &&
-                      at / LINE_BYTES <= (to - 1) / LINE_BYTES;
+        for (unsigned b = (a / BLOCKS_MAX + 1) * BLOCKS_MAX; b < count * BLOCKS_MAX; b++) {
+            shared += lines_of_both(&threads[a / BLOCKS_MAX], a % BLOCKS_MAX, &threads[b / BLOCKS_MAX],
+                                    b % BLOCKS_MAX);
         }
     }
     return shared;
 }
 
+static void print_ns(const char *name, unsigned count, enum kind kind)
+{
+    double sum = 0;
+    double least = 0;
+    double most = 0;
+    for (unsigned i = 0; i < count; i++) {
+        const double ns = threads[i].best_ns[kind] - threads[i].best_ns[EMPTY];
+        sum += ns;
+        least = i == 0 || ns < least ? ns : least;
+        most = i == 0 || ns > most ? ns : most;
+    }
+    micro_line_at(name, count, "ns", sum / count);
+    micro_line_at(name, count, "least_ns", least);
+    micro_line_at(name, count, "most_ns", most);
+    micro_line_at(name, count, "empty_ns", threads[0].best_ns[EMPTY]);
+}
+
 static void measure_row(const char *name, unsigned count)
 {
-    double one_ns = 0;
-    double two_ns = 0;
     double asked = 0;
+    double ops = 0;
     memset(threads, 0, sizeof(threads));
     row.rounds = (unsigned)micro_count(200 / count + 20, 1);
     MICRO_MUST(pthread_barrier_init(&together, NULL, count + 1) == 0);
@@ -349,19 +425,18 @@ static void measure_row(const char *name, unsigned count)
     pthread_barrier_wait(&together);
     for (unsigned i = 0; i < count; i++) {
         MICRO_MUST(pthread_join(threads[i].id, NULL) == 0);
-        one_ns += threads[i].best_one_ns / count;
-        two_ns += threads[i].best_two_ns / count;
         asked += (double)threads[i].asked_steady;
+        ops += (double)threads[i].queue_ops / ATTEMPTS / count;
     }
     pthread_barrier_destroy(&together);
     micro_set_names("entries", "lull");
-    micro_line_at(name, count, "ns", one_ns);
+    print_ns(name, count, ONE);
     micro_line_at(name, count, "bytes", (double)sizeof(struct one));
     micro_line_at(name, count, "allocations", asked);
     micro_line_at(name, count, "shared_lines", shared);
-    micro_line_at(name, count, "queue_ops", (double)threads[0].queue_ops / ATTEMPTS);
+    micro_line_at(name, count, "queue_ops", ops);
     micro_set_names("entries", "two-entries");
-    micro_line_at(name, count, "ns", two_ns);
+    print_ns(name, count, TWO);
     micro_line_at(name, count, "bytes", (double)sizeof(struct two));
 }
 
@@ -372,13 +447,16 @@ int main(void)
         const char *name;
         int64_t window_ns;
         unsigned fires;
-    } rows[] = {{"armed", WINDOW_NS, 0},
-                {"equal", DEADLINE_NS, 0},
-                {"fires-once", WINDOW_NS, 1},
-                {"fires-5", WINDOW_NS, 5}};
+        bool works;
+    } rows[] = {{"armed", WINDOW_NS, 0, false},
+                {"work", WINDOW_NS, 0, true},
+                {"equal", DEADLINE_NS, 0, false},
+                {"fires-once", WINDOW_NS, 1, false},
+                {"fires-5", WINDOW_NS, 5, false}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         row.window_ns = rows[i].window_ns;
         row.fires = rows[i].fires;
+        row.works = rows[i].works;
         for (size_t k = 0; k < (micro_is_once() ? 2 : 3); k++) {
             measure_row(rows[i].name, counts[k]);
         }

@@ -134,8 +134,8 @@ void micro_lines_at(const char *row, size_t n, struct micro_time time)
 
 void micro_work(void)
 {
-    static unsigned char ring[WORK_RING];
-    static size_t at;
+    static _Thread_local unsigned char ring[WORK_RING];
+    static _Thread_local size_t at;
     unsigned char *bytes = ring + at;
     at = (at + WORK_BYTES) % WORK_RING;
     for (size_t i = 0; i < WORK_BYTES; i += LINE_BYTES) {

@@ -79,6 +79,15 @@ void *mem_resize_array(const struct lull_allocator *allocator, void *memory, siz
     return mem_resize(allocator, memory, count * each);
 }
 
+void *mem_lines(const struct lull_allocator *allocator, size_t size, void **block)
+{
+    /* The line that begins before the block does, and the rest of the last one. */
+    const size_t more = 2 * (MEM_LINE_BYTES - 1);
+    char *memory = size > SIZE_MAX - more ? NULL : mem_alloc(allocator, size + more);
+    *block = memory;
+    return memory == NULL ? NULL : memory + (-(uintptr_t)memory & (MEM_LINE_BYTES - 1));
+}
+
 void mem_release(const struct lull_allocator *allocator, void *memory)
 {
     const struct lull_allocator *a = pick(allocator);

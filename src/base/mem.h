@@ -27,6 +27,15 @@ void *mem_resize(const struct lull_allocator *allocator, void *memory, size_t si
 void *mem_resize_array(const struct lull_allocator *allocator, void *memory, size_t count,
                        size_t each);
 
+/* What processors hand to each other. */
+#define MEM_LINE_BYTES ((size_t)64)
+
+/*
+ * As mem_alloc, but in cache lines of its own, from the start of the first one: for what one thread writes all the time, lest it wait for
+ * whoever has the neighbour. `*block` is what goes to mem_release.
+ */
+void *mem_lines(const struct lull_allocator *allocator, size_t size, void **block);
+
 /* `memory` may be NULL. */
 void mem_release(const struct lull_allocator *allocator, void *memory);
 

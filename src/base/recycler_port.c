@@ -99,6 +99,9 @@ LULL_COLD int lull_recycler_port_new(struct lull_recycler *recycler, uint32_t ca
     return LULL_OK;
 }
 
+/* Objects come from another processor: so far ahead they are asked for, so that nobody waits for each. */
+#define AHEAD 8u
+
 /* The consumer's: the next object, or NULL. Acquire: what was done to the objects comes before. */
 static struct recycled *take_out(struct lull_recycler_port *port)
 {
@@ -111,6 +114,9 @@ static struct recycled *take_out(struct lull_recycler_port *port)
         }
     }
     recycled = port->objects[head & port->mask];
+    if (port->tail_seen - head > AHEAD) {
+        __builtin_prefetch(port->objects[(head + AHEAD) & port->mask], 1);
+    }
     atomic_store_explicit(&port->head, head + 1, memory_order_release);
     return recycled;
 }

@@ -16,10 +16,10 @@
  */
 #define WIRE_ROUNDING 128
 
-/* The entry stands at `at`. A whole window from now is a list move, anything else a timer of its own. */
+/* The entry stands at `at`. Whole windows from now stand in the lane of those, what is left of others in that of instants. */
 static void stand_at(struct call_timeouts *t, struct lull_instant now, struct lull_instant at)
 {
-    if (at.ns == lull_instant_add(now, t->deadline.window_ns).ns) {
+    if (deadline_is_window_later(&t->deadline, now, at)) {
         lane_join(&t->entry, now, t->deadline.window_ns);
     } else {
         lane_join_at(&t->entry, at);

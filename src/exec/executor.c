@@ -34,10 +34,13 @@ LULL_COLD int lull_executor_new(const struct lull_executor_options *options, str
             return LULL_RC_INVALID;
         }
     }
-    struct lull_executor *executor = mem_zeroed(chosen.allocator, sizeof(*executor));
+    void *block;
+    struct lull_executor *executor = mem_lines(chosen.allocator, sizeof(*executor), &block);
     if (executor == NULL) {
         return LULL_RC_NOMEM;
     }
+    memset(executor, 0, sizeof(*executor));
+    executor->block = block;
     executor->counters.size = sizeof(executor->counters);
     executor->counters.allocations = 1;
     executor->clock = chosen.clock != NULL ? chosen.clock : lull_clock_system();
@@ -87,7 +90,7 @@ LULL_COLD void lull_executor_free(struct lull_executor *executor)
     mem_release(executor->allocator, executor->read_buffer);
     mem_release(executor->allocator, executor->write_buffer);
     mem_release(executor->allocator, executor->record_buffer);
-    mem_release(executor->allocator, executor);
+    mem_release(executor->allocator, executor->block);
 }
 
 /* ---- context */

@@ -74,6 +74,7 @@ struct lull_executor {
     struct lull_clock *clock;
     struct lull_fake_clock *driven_by; /* [nullable] */
     const struct lull_allocator *allocator;
+    void *block; /* that this stands in */
     struct size_classes classes;
     uint8_t *read_buffer;
     uint8_t *write_buffer;

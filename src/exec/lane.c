@@ -31,6 +31,7 @@ struct lane {
     int64_t after_ns;         /* the timeout of those who join; of absolute instants: none */
     struct lull_rescheduler first_due;
     struct lanes *lanes;
+    void *block;   /* that this stands in */
     bool was_used; /* since the hand last passed, or while it was the last one */
 };
 
@@ -92,13 +93,17 @@ static bool make_room(struct lanes *lanes)
     }
     const struct lull_allocator *allocator = lanes->executor->allocator;
     const uint32_t more = lanes->slots_count == 0 ? BY_VALUE_FIRST : lanes->slots_count * 2;
-    struct lane **table = mem_zeroed(allocator, more * sizeof(struct lane *));
+    const size_t bytes = more * sizeof(struct lane *);
+    void *block;
+    struct lane **table = mem_lines(allocator, bytes, &block);
     if (table == NULL) {
         return false;
     }
+    memset(table, 0, bytes);
     lanes->executor->counters.allocations++;
-    mem_release(allocator, lanes->by_value);
+    mem_release(allocator, lanes->by_value_block);
     lanes->by_value = table;
+    lanes->by_value_block = block;
     lanes->slots_count = more;
     for (uint32_t i = 0; i < lanes->count; i++) {
         insert(lanes, lanes->all[i]);
@@ -144,7 +149,7 @@ static void first_due(struct lull_rescheduler *r, struct lull_instant now)
         expiring->next = node->next;
         expiring->next->prev = expiring;
         entry->due_at = lull_at(LULL_NEVER);
-        entry->expired(entry, executor_fresh_now(executor));
+        entry->expired(entry, executor->now_is_stale ? executor_fresh_now(executor) : executor->turn_now);
     }
 }
 
@@ -152,18 +157,21 @@ static void first_due(struct lull_rescheduler *r, struct lull_instant now)
 static struct lane *new_lane(struct lanes *lanes, int64_t after_ns)
 {
     struct lull_executor *executor = lanes->executor;
-    struct lane *lane = mem_alloc(executor->allocator, sizeof(*lane));
+    void *block;
+    struct lane *lane = mem_lines(executor->allocator, sizeof(*lane), &block);
     if (lane == NULL) {
         return NULL;
     }
     if (lull_rescheduler_init(&lane->first_due, executor, first_due) != LULL_OK) {
-        mem_release(executor->allocator, lane);
+        mem_release(executor->allocator, block);
         return NULL;
     }
     executor->counters.allocations++;
     list_init(&lane->entries);
     lane->after_ns = after_ns;
     lane->lanes = lanes;
+    lane->block = block;
+    lane->was_used = false;
     return lane;
 }
 
@@ -226,7 +234,7 @@ void lanes_init(struct lanes *lanes, struct lull_executor *executor)
 static void free_lane(struct lanes *lanes, struct lane *lane)
 {
     lull_rescheduler_fini(&lane->first_due);
-    mem_release(lanes->executor->allocator, lane);
+    mem_release(lanes->executor->allocator, lane->block);
 }
 
 static void disarm_empty(struct lane *lane)
@@ -266,8 +274,9 @@ void lanes_trim(struct lanes *lanes)
     lanes->last = NULL;
     lanes->hand = 0;
     if (kept == 0) {
-        mem_release(lanes->executor->allocator, lanes->by_value);
+        mem_release(lanes->executor->allocator, lanes->by_value_block);
         lanes->by_value = NULL;
+        lanes->by_value_block = NULL;
         lanes->slots_count = 0;
     }
 }
@@ -376,7 +385,7 @@ static inline void enqueue(struct lane *lane, struct lane_entry *entry)
 }
 
 /* Behind the last of those that are due before it, if that is near the end. */
-static bool enqueue_near_the_end(struct lane *lane, struct lane_entry *entry)
+static inline bool enqueue_near_the_end(struct lane *lane, struct lane_entry *entry)
 {
     struct list_node *after = lane->entries.prev;
     uint32_t steps = 0;
@@ -439,19 +448,45 @@ void lane_join(struct lane_entry *entry, struct lull_instant now, int64_t after_
     }
 }
 
-void lane_join_at(struct lane_entry *entry, struct lull_instant at)
+/* The first absolute instant, or one that stands far from the end. */
+static NOT_INLINE void join_at_elsewhere(struct lane_entry *entry)
 {
-    lane_leave(entry);
+    struct lanes *lanes = &entry->timer.executor->lanes;
+    if (lanes->instants == NULL) {
+        lanes->instants = new_lane(lanes, LULL_NEVER);
+        if (lanes->instants != NULL && enqueue_near_the_end(lanes->instants, entry)) {
+            return;
+        }
+    }
+    timerq_arm(queue_of(entry), &entry->timer, entry->due_at);
+}
+
+/* It waits for nothing. In context. */
+static inline void join_at(struct lane_entry *entry, struct lull_instant at)
+{
+    struct lane *lane = entry->timer.executor->lanes.instants;
     if (at.ns == LULL_NEVER) {
         return;
     }
-    struct lanes *lanes = &entry->timer.executor->lanes;
     entry->due_at = at;
-    if (lanes->instants == NULL) {
-        lanes->instants = new_lane(lanes, LULL_NEVER);
+    if (lane == NULL || !enqueue_near_the_end(lane, entry)) {
+        join_at_elsewhere(entry);
     }
-    if (lanes->instants == NULL || !enqueue_near_the_end(lanes->instants, entry)) {
-        timerq_arm(queue_of(entry), &entry->timer, at);
+}
+
+static NOT_INLINE void join_at_again(struct lane_entry *entry, struct lull_instant at)
+{
+    take_out(entry);
+    join_at(entry, at);
+}
+
+void lane_join_at(struct lane_entry *entry, struct lull_instant at)
+{
+    LULL_INVARIANT(may_touch(entry), "a lane is joined outside the context");
+    if (entry->due_at.ns != LULL_NEVER) {
+        join_at_again(entry, at);
+    } else {
+        join_at(entry, at);
     }
 }
 

@@ -50,6 +50,7 @@ struct lanes {
     struct lane *last;      /* where the last join with a timeout went; counts as used */
     struct lane *instants;  /* of absolute ones, in `all` and by_value not; NULL before first use */
     struct lane **by_value; /* open addressing, slots_count a power of two; NULL before first use */
+    void *by_value_block;
     uint32_t slots_count;
     uint32_t count;
     uint32_t hand; /* where the search for an unused lane goes on, as a clock's hand */

@@ -116,11 +116,6 @@ struct lull_instant deadline_on_window_opened(struct deadline *deadline, struct 
     return deadline_earlier(window_end(deadline), deadline->deadline_at);
 }
 
-void deadline_on_byte(struct deadline *deadline, struct lull_instant now)
-{
-    deadline->last_byte_at = now;
-}
-
 void deadline_on_paused(struct deadline *deadline)
 {
     deadline->is_paused = true;
@@ -162,8 +157,9 @@ struct deadline_step deadline_on_timer(struct deadline *deadline, struct lull_in
     if (!deadline->is_window_open) {
         return rearm(deadline, deadline->deadline_at);
     }
-    if (!lull_instant_before(now, window_end(deadline))) {
+    const struct lull_instant end_at = window_end(deadline);
+    if (!lull_instant_before(now, end_at)) {
         return finish(DEADLINE_READ_TIMEOUT);
     }
-    return rearm(deadline, window_end(deadline));
+    return rearm(deadline, end_at);
 }

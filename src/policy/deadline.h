@@ -115,8 +115,18 @@ static inline bool deadline_has_window(const struct deadline *deadline)
  */
 struct lull_instant deadline_on_window_opened(struct deadline *deadline, struct lull_instant now);
 
+/* True when `at`, which is not before `now`, is a whole window later. */
+static inline bool deadline_is_window_later(const struct deadline *deadline, struct lull_instant now,
+                                            struct lull_instant at)
+{
+    return (uint64_t)at.ns - (uint64_t)now.ns == (uint64_t)deadline->window_ns;
+}
+
 /* HEADERS or DATA of this stream came. */
-void deadline_on_byte(struct deadline *deadline, struct lull_instant now);
+static inline void deadline_on_byte(struct deadline *deadline, struct lull_instant now)
+{
+    deadline->last_byte_at = now;
+}
 
 /* The application stopped reading, and went on. A resume starts a whole window: flow control may
  * have held the peer back. */

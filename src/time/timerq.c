@@ -10,7 +10,6 @@
 #include "base/mem.h"
 
 #define CHILDREN         4u
-#define CACHE_LINE_BYTES ((size_t)64)
 #define SLOTS_LIMIT      (UINT32_C(1) << 30)
 
 /* So many unreserves in a row must find the queue mostly unused before it shrinks: a burst of calls
@@ -39,20 +38,17 @@ void timerq_fini(struct timerq *queue)
 /* Moves the heap to a block of `capacity` slots, 0 for none. False: no memory, nothing changed. */
 static bool resize(struct timerq *queue, uint32_t capacity)
 {
-    char *memory = NULL;
+    void *memory = NULL;
     struct timerq_entry *heap = NULL;
     if (capacity > 0) {
-        const size_t lead = CACHE_LINE_BYTES - sizeof(*heap);
-        memory = mem_alloc(queue->allocator,
-                           (size_t)capacity * sizeof(*heap) + lead + CACHE_LINE_BYTES - 1);
-        if (memory == NULL) {
+        const size_t lead = MEM_LINE_BYTES - sizeof(*heap);
+        char *lines = mem_lines(queue->allocator, (size_t)capacity * sizeof(*heap) + lead, &memory);
+        if (lines == NULL) {
             return false;
         }
         queue->counters->allocations++;
         /* heap[1], the first of four children, starts a line; so do 5, 9, ... */
-        const size_t past = (size_t)((uintptr_t)memory & (CACHE_LINE_BYTES - 1));
-        const size_t skip = (past == 0 ? 0 : CACHE_LINE_BYTES - past) + lead;
-        heap = (struct timerq_entry *)(void *)(memory + skip);
+        heap = (struct timerq_entry *)(void *)(lines + lead);
         if (queue->count > 0) {
             memcpy(heap, queue->heap, queue->count * sizeof(*heap));
         }

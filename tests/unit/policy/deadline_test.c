@@ -436,10 +436,24 @@ START_TEST(random_walks_agree_with_looking_all_the_time)
 }
 END_TEST
 
+START_TEST(a_whole_window_later_is_told_from_the_rest_of_one)
+{
+    struct deadline d;
+    (void)deadline_init(&d, lull_at(-50), lull_at(1000), 100);
+    ck_assert(deadline_is_window_later(&d, lull_at(-50), lull_at(50)));
+    ck_assert(!deadline_is_window_later(&d, lull_at(-50), lull_at(49)));
+    ck_assert(!deadline_is_window_later(&d, lull_at(-49), lull_at(50)));
+    /* Instants so far apart that their difference is no duration. */
+    ck_assert(!deadline_is_window_later(&d, lull_at(INT64_MIN), lull_at(LULL_NEVER - 1)));
+    ck_assert(!deadline_is_window_later(&d, lull_at(INT64_MIN + 100), lull_at(0)));
+}
+END_TEST
+
 static Suite *deadline_suite(void)
 {
     Suite *suite = suite_create("deadline");
     TCase *tc = tcase_create("deadline");
+    tcase_add_test(tc, a_whole_window_later_is_told_from_the_rest_of_one);
     tcase_add_test(tc, timeout_is_written_rounded_up_in_the_smallest_unit_that_fits);
     tcase_add_test(tc, no_deadline_writes_no_timeout);
     tcase_add_test(tc, timeout_is_read);
