@@ -24,7 +24,7 @@
 #define THREADS_MAX    32u
 #define BLOCKS_MAX     64u /* that an executor may have of the allocator */
 #define UNTOUCHED      0xA5
-#define LINE_BYTES     ((uintptr_t)64)
+#define LINE_BYTES     64
 #define DEADLINE_NS    (60 * LULL_SECOND)
 #define WINDOW_NS      (10 * LULL_SECOND)
 #define BYTE_BEFORE_NS LULL_SECOND /* the last byte came so long before the window's entry fires */
@@ -32,13 +32,14 @@
 /* Of the attempts one after another. */
 #define BYTE_NS(i) ((int64_t)(i)*100)
 
+/* Each from a line on, so that neither lies across more lines than it must. */
 struct one {
-    struct lane_entry entry;
+    _Alignas(LINE_BYTES) struct lane_entry entry;
     struct deadline deadline;
 };
 
 struct two {
-    struct lane_entry window;
+    _Alignas(LINE_BYTES) struct lane_entry window;
     struct lane_entry deadline;
     struct deadline facts;
 };
@@ -319,10 +320,8 @@ static void *run(void *ctx)
     MICRO_MUST(lull_executor_new(&options, &thread->executor) == LULL_OK);
     MICRO_MUST(lull_executor_enter(thread->executor) == LULL_OK);
     thread->now = lull_at(0);
-    thread->ones = aligned_alloc(
-        LINE_BYTES, ATTEMPTS * sizeof(*thread->ones) / LINE_BYTES * LINE_BYTES + LINE_BYTES);
-    thread->twos = aligned_alloc(
-        LINE_BYTES, ATTEMPTS * sizeof(*thread->twos) / LINE_BYTES * LINE_BYTES + LINE_BYTES);
+    thread->ones = aligned_alloc(LINE_BYTES, ATTEMPTS * sizeof(*thread->ones));
+    thread->twos = aligned_alloc(LINE_BYTES, ATTEMPTS * sizeof(*thread->twos));
     MICRO_MUST(thread->ones != NULL && thread->twos != NULL);
     for (unsigned i = 0; i < ATTEMPTS; i++) {
         struct two *two = &thread->twos[i];
@@ -431,13 +430,15 @@ static void measure_row(const char *name, unsigned count)
     pthread_barrier_destroy(&together);
     micro_set_names("entries", "lull");
     print_ns(name, count, ONE);
-    micro_line_at(name, count, "bytes", (double)sizeof(struct one));
+    micro_line_at(name, count, "bytes",
+                  (double)(sizeof(struct lane_entry) + sizeof(struct deadline)));
     micro_line_at(name, count, "allocations", asked);
     micro_line_at(name, count, "shared_lines", shared);
     micro_line_at(name, count, "queue_ops", ops);
     micro_set_names("entries", "two-entries");
     print_ns(name, count, TWO);
-    micro_line_at(name, count, "bytes", (double)sizeof(struct two));
+    micro_line_at(name, count, "bytes",
+                  (double)(2 * sizeof(struct lane_entry) + sizeof(struct deadline)));
 }
 
 int main(void)

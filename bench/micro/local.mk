@@ -18,8 +18,9 @@ bench_micro_timers_lull_so_SOURCES = bench/micro/timers_lull.c $(MICRO_TIMERS)
 bench_micro_timers_lull_so_CPPFLAGS = $(AM_CPPFLAGS) $(MICRO_CPPFLAGS) -DPUBLIC_ONLY
 bench_micro_timers_lull_so_LDADD = liblull.la
 
-bench_micro_timers_lullq_SOURCES = bench/micro/timers_lullq.c $(MICRO_TIMERS)
-bench_micro_timers_lullq_CPPFLAGS = $(MICRO_CPPFLAGS)
+# And its timer queue alone.
+bench_micro_timers_lullq_SOURCES = bench/micro/timers_lull.c $(MICRO_TIMERS)
+bench_micro_timers_lullq_CPPFLAGS = $(MICRO_CPPFLAGS) -DQUEUE_ONLY
 bench_micro_timers_lullq_LDADD = liblull.la
 
 # The recycler as size_classes.c uses it; by its public functions; and each object a malloc.

@@ -21,11 +21,9 @@ struct objects_loops {
     micro_fn flight;       /* the same, 64 at a time */
     micro_fn work;         /* the same as flight, with work between the operations */
     micro_fn cross;        /* claimed here, released there */
+    micro_fn cross_work;   /* the same, with work between the claims */
     void (*there)(void *); /* the other thread's release; NULL: no cross row */
 };
-
-/* Hands over nothing. */
-extern const struct objects_loops objects_ring;
 
 /* `bytes` is what the row's name says. */
 void objects_rows(const char *variant, const struct objects_loops *loops, size_t bytes);

@@ -67,18 +67,40 @@ static void OBJECTS_FN(cross)(void *ctx, size_t count)
     objects_settle();
 }
 
+static void OBJECTS_FN(cross_work)(void *ctx, size_t count)
+{
+    (void)ctx;
+    for (size_t i = 0; i < count; i++) {
+        uintptr_t *object;
+        micro_work();
+        object = OBJECTS_CLAIM();
+        *object = i;
+        objects_send(object);
+    }
+    objects_settle();
+}
+
 static void OBJECTS_FN(there)(void *object)
 {
     OBJECTS_THERE(object);
 }
 
 static const struct objects_loops OBJECTS_FN(loops) = {
-    OBJECTS_FN(pair), OBJECTS_FN(flight), OBJECTS_FN(work), OBJECTS_FN(cross), OBJECTS_FN(there)};
+    .pair = OBJECTS_FN(pair),
+    .flight = OBJECTS_FN(flight),
+    .work = OBJECTS_FN(work),
+    .cross = OBJECTS_FN(cross),
+    .cross_work = OBJECTS_FN(cross_work),
+    .there = OBJECTS_FN(there),
+};
 
 #else
 
-static const struct objects_loops OBJECTS_FN(loops) = {OBJECTS_FN(pair), OBJECTS_FN(flight),
-                                                       OBJECTS_FN(work), NULL, NULL};
+static const struct objects_loops OBJECTS_FN(loops) = {
+    .pair = OBJECTS_FN(pair),
+    .flight = OBJECTS_FN(flight),
+    .work = OBJECTS_FN(work),
+};
 
 #endif
 

@@ -103,15 +103,12 @@ static void cross(const char *variant, const struct objects_loops *loops, size_t
 int main(int argc, char **argv)
 {
     static const size_t sizes[] = {256, 1024, 4096};
-    micro_plan(argc > 1 ? argv[1] : NULL, 28);
+    micro_plan(argc > 1 ? argv[1] : NULL, 3 * (2 * 3 + 2 * 6));
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         rows("lull-unguarded" KIND, &unguarded_loops, sizes[i]);
         rows("lull-guarded" KIND, &guarded_loops, sizes[i]);
         cross("lull-port" KIND, &guarded_loops, sizes[i], true);
         cross("lull-list" KIND, &shared_loops, sizes[i], false);
-    }
-    if (KIND[0] == '\0') {
-        objects_cross_row("ring", &objects_ring, 256);
     }
     return 0;
 }

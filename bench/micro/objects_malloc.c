@@ -47,7 +47,7 @@ int main(int argc, char **argv)
         snprintf(why, sizeof(why), "%s was not found; see bench/setup", variant);
         micro_cannot(why);
     }
-    micro_plan(argc > 1 ? argv[1] : NULL, 12);
+    micro_plan(argc > 1 ? argv[1] : NULL, 3 * (3 + 6));
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         object_bytes = sizes[i];
         objects_rows(variant, &heap_loops, sizes[i]);
