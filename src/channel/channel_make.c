@@ -228,7 +228,9 @@ static int set_up(struct lull_channel *channel, const struct origin *origin, con
 {
     char fd_name[DIAL_FD_NAME_BYTES];
     channel->fd.is_given = origin->target == NULL;
-    dial_fd_name(origin->fd, fd_name);
+    if (channel->fd.is_given) {
+        dial_fd_name(origin->fd, fd_name);
+    }
     int rc = set_up_texts(channel, origin->target != NULL ? origin->target : fd_name, parsed);
     return rc == LULL_OK ? set_up_subchannel(channel, parsed) : rc;
 }

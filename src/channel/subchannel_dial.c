@@ -222,14 +222,16 @@ static void give_up_others(struct subchannel *sub, size_t winner)
     }
 }
 
-/* LULL_RC_NOMEM, or LULL_RC_SYSTEM: it cannot be watched. */
+static const char not_watched[] = "the loop does not watch the socket: ";
+
+/* LULL_RC_NOMEM, or LULL_RC_SYSTEM: it cannot be watched, for a reason that the endpoint knows. */
 static void fail_connected(struct subchannel *sub, size_t index, int rc)
 {
-    const bool is_nomem = rc == LULL_RC_NOMEM;
-    fail_address(sub, index,
-                 &(struct fault){REACHED_GREETING, false, is_nomem ? ENOMEM : 0,
-                                 is_nomem ? "no memory for a connection"
-                                          : "the loop does not watch the connection"});
+    if (rc == LULL_RC_NOMEM) {
+        fail_address(sub, index, &(struct fault){REACHED_GREETING, false, ENOMEM, "no memory for a connection"});
+    } else {
+        fail_undialled(sub, index, not_watched, sub->addresses[index].dialled->sys_errno);
+    }
 }
 
 /* From an endpoint that is connected to a transport that waits for SETTINGS. */
@@ -336,7 +338,7 @@ static void start_address(struct subchannel *sub, size_t index, struct lull_inst
     }
     err = endpoint_want(address->dialled, LULL_WANT_WRITE);
     if (err != 0) {
-        fail_undialled(sub, index, "the loop does not watch the socket: ", err);
+        fail_undialled(sub, index, not_watched, err);
     }
 }
 

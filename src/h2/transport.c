@@ -110,8 +110,12 @@ int transport_start(struct lull_executor *executor, struct endpoint *endpoint,
     if (rc == LULL_OK) {
         rc = keepalive_glue_init(t);
     }
-    if (rc == LULL_OK && endpoint_want(endpoint, LULL_WANT_READ) != 0) {
-        rc = LULL_RC_SYSTEM;
+    if (rc == LULL_OK) {
+        const int err = endpoint_want(endpoint, LULL_WANT_READ);
+        if (err != 0) {
+            (void)endpoint_fail(endpoint, "watch", err);
+            rc = LULL_RC_SYSTEM;
+        }
     }
     if (rc != LULL_OK) {
         release(t);

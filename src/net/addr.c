@@ -146,6 +146,30 @@ static void add_ip6(struct strbuf *sb, const struct sockaddr_in6 *sin6)
     strbuf_printf(sb, "]:%u", (unsigned)ntohs(sin6->sin6_port));
 }
 
+static void add_number(struct strbuf *sb, unsigned number)
+{
+    char digits[5]; /* a port's */
+    size_t at = sizeof(digits);
+
+    do {
+        digits[--at] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    strbuf_add_bytes(sb, digits + at, sizeof(digits) - at);
+}
+
+/* "127.0.0.1:80", by hand: each connection and each target has one made. */
+static void add_ip4(struct strbuf *sb, const struct sockaddr_in *sin)
+{
+    const uint32_t host = ntohl(sin->sin_addr.s_addr);
+
+    for (unsigned shift = 32; shift > 0; shift -= 8) {
+        add_number(sb, host >> (shift - 8) & 0xff);
+        strbuf_add(sb, shift > 8 ? "." : ":");
+    }
+    add_number(sb, ntohs(sin->sin_port));
+}
+
 void addr_from_sockaddr(struct addr *out, const struct sockaddr *sa, socklen_t len)
 {
     struct strbuf sb;
@@ -158,12 +182,7 @@ void addr_from_sockaddr(struct addr *out, const struct sockaddr *sa, socklen_t l
     memcpy(&out->storage, sa, len);
     out->len = len;
     if (out->storage.ss_family == AF_INET && len >= sizeof(struct sockaddr_in)) {
-        const struct sockaddr_in *sin = (const struct sockaddr_in *)&out->storage;
-        char host[INET_ADDRSTRLEN];
-
-        if (inet_ntop(AF_INET, &sin->sin_addr, host, sizeof(host)) != NULL) {
-            strbuf_printf(&sb, "%s:%u", host, (unsigned)ntohs(sin->sin_port));
-        }
+        add_ip4(&sb, (const struct sockaddr_in *)&out->storage);
     } else if (out->storage.ss_family == AF_INET6 && len >= sizeof(struct sockaddr_in6)) {
         add_ip6(&sb, (const struct sockaddr_in6 *)&out->storage);
     } else if (out->storage.ss_family == AF_UNIX) {

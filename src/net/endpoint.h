@@ -3,7 +3,7 @@
  * The endpoint seam: one byte stream to a peer, over TCP, unix sockets, TLS or memory. What lies
  * above never sees an fd. Readiness is told through the executor: the endpoint posts
  * `watch.on_ready` to the ready list; the owner's `on_ready` then runs in the read phase of the
- * turn. All in context.
+ * turn, or, for a dial that connected at once, among its tasks. All in context.
  */
 #ifndef NET_ENDPOINT_H
 #define NET_ENDPOINT_H

@@ -24,6 +24,8 @@ struct endpoint_tcp {
     int hook_errno; /* the hook refused the socket */
     bool is_tcp;    /* not a unix socket, nor of a virtual machine (vsock) */
     bool is_resent; /* the system's resends are limited */
+    bool is_at_once;   /* the dial connected, and nobody was told yet */
+    bool is_unwatched; /* base.watch.want is known here only, and not to the loop: told without it */
 };
 
 static struct endpoint_tcp *tcp_of(struct endpoint *base)
@@ -108,11 +110,29 @@ LULL_COLD static void tcp_push(struct endpoint *base)
     }
 }
 
+static void forget_unwatched(struct endpoint_tcp *tcp)
+{
+    if (tcp->is_unwatched) {
+        tcp->is_unwatched = false;
+        tcp->base.watch.want = LULL_WANT_NONE;
+    }
+}
+
 static int tcp_want(struct endpoint *base, unsigned want)
 {
     struct endpoint_tcp *tcp = tcp_of(base);
 
     LULL_INVARIANT(!base->is_closed, "a closed endpoint is watched");
+    if (tcp->is_at_once && want == LULL_WANT_WRITE) {
+        /* A socket that has just connected is writable: the loop need not be asked, nor this turn be over. */
+        tcp->is_at_once = false;
+        tcp->is_unwatched = true;
+        base->watch.want = want;
+        base->watch.ready = want;
+        lull_executor_post(base->executor, &base->watch.on_ready);
+        return 0;
+    }
+    forget_unwatched(tcp);
     if (base->watch.want == want) {
         return 0;
     }
@@ -180,6 +200,7 @@ static void tcp_close(struct endpoint *base)
     struct endpoint_tcp *tcp = tcp_of(base);
 
     (void)lull_executor_unpost(base->executor, &base->watch.on_ready);
+    forget_unwatched(tcp);
     if (base->watch.want != LULL_WANT_NONE) {
         (void)loop_watch(tcp->loop, &base->watch, LULL_WANT_NONE);
     }
@@ -247,10 +268,14 @@ int endpoint_tcp_dial(struct lull_loop *loop, struct lull_executor *executor, co
     }
     /* One that was refused is not connected, which is ready at once: the reason is told with the endpoint's words. */
     err = tcp->hook_errno != 0 ? 0 : sys_connect(counters, fd, to);
-    tcp->is_connected = err == 0 && tcp->hook_errno == 0;
     if (err == EINPROGRESS) {
+        /* A peer on this machine has answered by now. */
+        tcp->is_connected = sys_is_connected(counters, fd) == 0;
         err = 0;
+    } else {
+        tcp->is_connected = err == 0 && tcp->hook_errno == 0;
     }
+    tcp->is_at_once = tcp->is_connected;
 out:
     if (err != 0) {
         if (fd >= 0) {

@@ -286,7 +286,7 @@ START_TEST(a_host_loop_that_refuses_the_alarm)
     bad_unary(&bad, channel, &options, 5, &call);
     lull_channel_close(channel);
     lull_channel_unref(channel);
-    bad_ended(&bad, "a host loop that refuses the alarm", &call, LULL_CODE_INTERNAL, LULL_REASON_INTERNAL, LULL_PHASE_CONNECTING,
+    bad_ended(&bad, "a host loop that refuses the alarm", &call, LULL_CODE_INTERNAL, LULL_REASON_INTERNAL, LULL_PHASE_SETTINGS,
               "host loop refused the alarm");
     bad_end(&bad);
 }

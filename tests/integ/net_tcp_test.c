@@ -161,17 +161,58 @@ START_TEST(a_dial_without_a_descriptor_left_says_emfile)
 }
 END_TEST
 
-/* The peer's name says it; what went wrong is asked only of one that has none. */
-START_TEST(that_a_connect_succeeded_is_one_system_call)
+/* A full backlog: the SYN is dropped, and the last of these dials stays under way. Returns how many there are. */
+static size_t fill_backlog(int *listener, struct endpoint *fill[8], struct net_peer *last)
 {
     struct addr where;
+    bool is_pending = false;
+    size_t count = 0;
+
+    *listener = net_listen(&world, NULL, 0, &where);
+    while (count < 8 && !is_pending) {
+        net_peer_attach(last, fill[count++] = net_dial(&world, &where));
+        net_enter(&world);
+        is_pending = endpoint_finish_connect(last->endpoint) == IO_AGAIN;
+        net_leave(&world);
+    }
+    ck_assert(is_pending);
+    return count;
+}
+
+START_TEST(a_connect_under_way_says_again_and_can_be_given_up)
+{
+    struct endpoint *fill[8];
     struct net_peer peer;
     int listener;
 
     net_world_init(&world);
-    listener = net_listen(&world, NULL, 8, &where);
-    net_peer_attach(&peer, net_dial(&world, &where));
-    net_peer_wait(&world, &peer, LULL_WANT_WRITE);
+    size_t count = fill_backlog(&listener, fill, &peer);
+    net_enter(&world);
+    ck_assert_int_eq(endpoint_want(peer.endpoint, LULL_WANT_WRITE), 0);
+    net_leave(&world);
+    ck_assert_int_eq(lull_loop_run_once(world.loop, 0), LULL_OK);
+    ck_assert_int_eq(peer.told, 0);
+    while (count > 0) {
+        net_close(&world, fill[--count]);
+    }
+    close(listener);
+    net_world_fini(&world);
+}
+END_TEST
+
+/* The peer's name says it; what went wrong is asked only of one that has none. */
+START_TEST(that_a_connect_succeeded_later_is_one_system_call)
+{
+    struct endpoint *fill[8];
+    struct net_peer peer;
+    int listener;
+
+    net_world_init(&world);
+    size_t count = fill_backlog(&listener, fill, &peer);
+    for (size_t i = 1; i < count; i++) {
+        close(net_accept(&world, listener, NULL));
+    }
+    net_peer_wait(&world, &peer, LULL_WANT_WRITE); /* the system sends the SYN again, a second later */
     net_enter(&world);
     const uint64_t before = executor_counters(peer.endpoint->executor)->syscalls;
     ck_assert_int_eq(endpoint_finish_connect(peer.endpoint), IO_OK);
@@ -179,36 +220,6 @@ START_TEST(that_a_connect_succeeded_is_one_system_call)
     ck_assert_int_eq(endpoint_finish_connect(peer.endpoint), IO_OK);
     ck_assert_uint_eq(executor_counters(peer.endpoint->executor)->syscalls, before + 1);
     net_leave(&world);
-    net_close(&world, peer.endpoint);
-    close(listener);
-    net_world_fini(&world);
-}
-END_TEST
-
-/* A full backlog: the SYN is dropped, and the connect stays under way. */
-START_TEST(a_connect_under_way_says_again_and_can_be_given_up)
-{
-    struct addr where;
-    struct endpoint *fill[8];
-    struct net_peer peer;
-    bool is_pending = false;
-    int listener;
-    size_t count = 0;
-
-    net_world_init(&world);
-    listener = net_listen(&world, NULL, 0, &where);
-    while (count < 8 && !is_pending) {
-        net_peer_attach(&peer, fill[count++] = net_dial(&world, &where));
-        net_enter(&world);
-        is_pending = endpoint_finish_connect(peer.endpoint) == IO_AGAIN;
-        net_leave(&world);
-    }
-    ck_assert(is_pending);
-    net_enter(&world);
-    ck_assert_int_eq(endpoint_want(peer.endpoint, LULL_WANT_WRITE), 0);
-    net_leave(&world);
-    ck_assert_int_eq(lull_loop_run_once(world.loop, 0), LULL_OK);
-    ck_assert_int_eq(peer.told, 0);
     while (count > 0) {
         net_close(&world, fill[--count]);
     }
@@ -377,6 +388,59 @@ START_TEST(a_small_packet_that_waits_goes_out_when_the_connection_is_closed)
 END_TEST
 #endif
 
+/* On the loopback the peer has answered when connect returns. */
+START_TEST(a_dial_that_connects_at_once_is_told_without_the_loop)
+{
+    struct addr where;
+    struct net_peer peer;
+    net_world_init(&world);
+    const int listener = net_listen(&world, NULL, 8, &where);
+    net_peer_attach(&peer, net_dial(&world, &where));
+    net_enter(&world);
+    const uint64_t before = executor_counters(peer.endpoint->executor)->syscalls;
+    ck_assert_int_eq(endpoint_want(peer.endpoint, LULL_WANT_WRITE), 0);
+    ck_assert_int_eq(peer.told, 0); /* by the turn, and not on the stack of who asks */
+    ck_assert_int_eq(endpoint_finish_connect(peer.endpoint), IO_OK);
+    ck_assert_uint_eq(executor_counters(peer.endpoint->executor)->syscalls, before);
+    net_leave(&world);
+    ck_assert_int_eq(lull_loop_run_once(world.loop, 0), LULL_OK);
+    ck_assert_int_eq(peer.told, 1);
+    ck_assert_uint_eq(peer.ready, LULL_WANT_WRITE);
+    /* Once; who asks again asks the loop, which goes on telling. */
+    net_peer_wait(&world, &peer, LULL_WANT_WRITE);
+    net_peer_wait(&world, &peer, LULL_WANT_WRITE);
+    ck_assert_int_eq(peer.told, 3);
+    close(listener);
+    net_close(&world, peer.endpoint);
+    net_world_fini(&world);
+}
+END_TEST
+
+START_TEST(a_dial_that_connected_at_once_may_be_closed_before_it_is_told)
+{
+    struct addr where;
+    struct net_peer peer;
+    net_world_init(&world);
+    const int listener = net_listen(&world, NULL, 8, &where);
+    net_peer_attach(&peer, net_dial(&world, &where));
+    net_enter(&world);
+    ck_assert_int_eq(endpoint_want(peer.endpoint, LULL_WANT_WRITE), 0);
+    net_leave(&world);
+    net_close(&world, peer.endpoint);
+    ck_assert_int_eq(peer.told, 0);
+    net_peer_attach(&peer, net_dial(&world, &where));
+    net_enter(&world);
+    ck_assert_int_eq(endpoint_want(peer.endpoint, LULL_WANT_WRITE), 0);
+    ck_assert_int_eq(endpoint_want(peer.endpoint, LULL_WANT_NONE), 0);
+    net_leave(&world);
+    ck_assert_int_eq(lull_loop_run_once(world.loop, 0), LULL_OK);
+    ck_assert_int_eq(peer.told, 0);
+    net_close(&world, peer.endpoint);
+    close(listener);
+    net_world_fini(&world);
+}
+END_TEST
+
 START_TEST(a_write_after_a_reset_fails_and_raises_no_signal)
 {
     const struct linger abort_close = {.l_onoff = 1, .l_linger = 0};
@@ -492,7 +556,7 @@ static Suite *net_tcp_suite(void)
     tcase_add_test(cases, a_refused_port_says_so_in_words);
     tcase_add_test(cases, a_path_that_is_missing_fails_at_once_and_makes_nothing);
     tcase_add_test(cases, a_dial_without_a_descriptor_left_says_emfile);
-    tcase_add_test(cases, that_a_connect_succeeded_is_one_system_call);
+    tcase_add_test(cases, that_a_connect_succeeded_later_is_one_system_call);
     tcase_add_test(cases, a_connect_under_way_says_again_and_can_be_given_up);
     tcase_add_test(cases, a_tcp_connection_starts_with_nodelay_and_keepalive);
     tcase_add_test(cases, the_write_timeout_of_bytes_on_their_way_is_not_taken_back);
@@ -501,6 +565,8 @@ static Suite *net_tcp_suite(void)
     tcase_add_test(cases, a_small_packet_waits_for_the_writes_behind_it_or_for_a_push);
     tcase_add_test(cases, a_small_packet_that_waits_goes_out_when_the_connection_is_closed);
 #endif
+    tcase_add_test(cases, a_dial_that_connects_at_once_is_told_without_the_loop);
+    tcase_add_test(cases, a_dial_that_connected_at_once_may_be_closed_before_it_is_told);
     tcase_add_test(cases, a_write_after_a_reset_fails_and_raises_no_signal);
     tcase_add_test(cases, closing_in_on_ready_is_legal);
     tcase_add_test(cases, an_accepted_socket_knows_its_peer);
