@@ -56,6 +56,13 @@ void side_fini(struct side *side)
     lull_loop_free(side->loop);
 }
 
+static int unpace(void *ctx, int fd)
+{
+    (void)ctx;
+    bench_unpaced(fd);
+    return 0;
+}
+
 struct lull_channel *side_channel(struct side *side, int64_t keepalive_ns)
 {
     struct lull_channel_options options;
@@ -67,6 +74,9 @@ struct lull_channel *side_channel(struct side *side, int64_t keepalive_ns)
     options.credentials = side->credentials;
     options.keepalive_time_ns = keepalive_ns;
     options.keepalive_without_calls = true;
+    if (strncmp(side->args.mode, "big", 3) == 0) {
+        options.on_socket = unpace;
+    }
     if (lull_channel_new(side->target, &options, &channel, &error) != LULL_OK) {
         bench_fail("channel", error.text);
     }

@@ -30,6 +30,7 @@ void run_connect(struct side *side)
             lull_credentials_unref(side->credentials);
         }
         lull_loop_run_once(side->loop, 0);
+        bench_let_server_finish();
     }
     side->credentials = shared;
 }
@@ -54,6 +55,7 @@ void run_wake(struct side *side)
 
         lull_channel_enter_idle(channel);
         until_idle(side, channel);
+        bench_let_server_finish();
         from = bench_now_ns();
         side_connect(side, channel);
         goes_on = bench_meter_sample(&side->meter, from, bench_now_ns());

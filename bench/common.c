@@ -3,9 +3,13 @@
 #include "common.h"
 
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <time.h>
 
 #define SAMPLES_MAX ((size_t)4 * 1024 * 1024)
@@ -252,6 +256,24 @@ static long proc_status(const char *field)
     }
     fclose(file);
     return value;
+}
+
+void bench_let_server_finish(void)
+{
+    int i;
+
+    for (i = 0; i < 4; i++) {
+        (void)sched_yield(); /* a sleep would leave cold caches behind */
+    }
+}
+
+void bench_unpaced(int fd)
+{
+#ifdef TCP_CONGESTION
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4); /* every Linux has it; where it is refused the default stays */
+#else
+    (void)fd;
+#endif
 }
 
 long bench_rss_kib(void)

@@ -37,6 +37,17 @@ uint64_t bench_now_ns(void);
 /* As many descriptors as the system lets us have. */
 void bench_all_files(void);
 
+/* Between one connection and the next, in all rows of them: a server on this CPU comes to an end with the last one, whose farewell (a GOAWAY, TLS's
+ * close_notify, or nothing at all) is no part of the time that the next takes to its first answer. */
+void bench_let_server_finish(void);
+
+/*
+ * For sockets over which bulk goes, client's and server's alike, the floor's and the library's. A system's default may be BBR, which paces what
+ * is sent to a rate that it guesses anew for each connection: on the loopback every third connection or so ran at two thirds for all its life,
+ * whoever's it was, and a row told of that guess.
+ */
+void bench_unpaced(int fd);
+
 /* What this process has used: user and system time, and the switches of all its threads. */
 struct bench_usage {
     uint64_t cpu_ns;

@@ -118,19 +118,34 @@ static void connect_once(struct ng *ng, struct ngcall *call)
 static void connects(struct ng *ng)
 {
     static struct ngcall call;
+    const bool resumes = ng->tls_ctx != NULL && strstr(ng->args.mode, "-resume") != NULL;
 
     call.body = ng_message(ng->args.size);
     call.body_len = ng->args.size + PREFIX;
     ng->on_message = ignore;
     ng->on_closed = answered;
     goes_on = true;
+    if (resumes) {
+        bench_tls_resume(ng->tls_ctx);
+        connect_once(ng, &call); /* brings the first ticket */
+        ng_close(ng);
+    }
     bench_meter_begin(&ng->meter, &ng->args, 3);
     while (goes_on) {
-        uint64_t from = bench_now_ns();
+        uint64_t from;
 
+        if (ng->tls_ctx != NULL && !resumes) {
+            bench_tls_ctx_free(ng->tls_ctx); /* the library's row has credentials for each, too, so that it does not resume */
+            ng->tls_ctx = bench_tls_client(ng->args.ca);
+        }
+        from = bench_now_ns();
         connect_once(ng, &call);
         goes_on = bench_meter_sample(&ng->meter, from, bench_now_ns());
+        if (resumes && !bench_tls_is_resumed(ng->tls)) {
+            bench_fail("TLS", "a session was not resumed");
+        }
         ng_close(ng);
+        bench_let_server_finish();
     }
 }
 

@@ -239,6 +239,9 @@ void ng_open(struct ng *ng)
 
     address.sin_port = htons((uint16_t)ng->args.port);
     ng->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (strncmp(ng->args.mode, "big", 3) == 0) {
+        bench_unpaced(ng->fd);
+    }
     if (ng->fd < 0 || connect(ng->fd, (struct sockaddr *)&address, sizeof(address)) != 0) {
         bench_fail("connect", NULL);
     }

@@ -227,6 +227,7 @@ static int listen_any(int *port)
         bench_fail("listen", NULL);
     }
     *port = ntohs(address.sin_port);
+    bench_unpaced(fd); /* what it accepts takes after it */
     return fd;
 }
 

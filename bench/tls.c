@@ -121,6 +121,33 @@ struct bench_tls_ctx *bench_tls_client(const char *ca_path)
     return (struct bench_tls_ctx *)ctx;
 }
 
+void bench_tls_ctx_free(struct bench_tls_ctx *ctx)
+{
+    SSL_CTX_free((SSL_CTX *)ctx);
+}
+
+/* The newest ticket, for the next connection. */
+static SSL_SESSION *ticket;
+
+static int keep_ticket(SSL *ssl, SSL_SESSION *session)
+{
+    (void)ssl;
+    SSL_SESSION_free(ticket);
+    ticket = session;
+    return 1;
+}
+
+void bench_tls_resume(struct bench_tls_ctx *ctx)
+{
+    SSL_CTX_set_session_cache_mode((SSL_CTX *)ctx, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+    SSL_CTX_sess_set_new_cb((SSL_CTX *)ctx, keep_ticket);
+}
+
+bool bench_tls_is_resumed(const struct bench_tls *tls)
+{
+    return SSL_session_reused((const SSL *)tls) == 1;
+}
+
 struct bench_tls *bench_tls_open(struct bench_tls_ctx *ctx, int fd, bool is_server)
 {
     SSL *ssl = SSL_new((SSL_CTX *)ctx);
@@ -133,6 +160,9 @@ struct bench_tls *bench_tls_open(struct bench_tls_ctx *ctx, int fd, bool is_serv
     } else {
         X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), "127.0.0.1");
         SSL_set_connect_state(ssl);
+        if (ticket != NULL && SSL_set_session(ssl, ticket) != 1) {
+            fail("a ticket");
+        }
     }
     return (struct bench_tls *)ssl;
 }
@@ -208,6 +238,22 @@ struct bench_tls_ctx *bench_tls_client(const char *ca_path)
 {
     (void)ca_path;
     return NULL;
+}
+
+void bench_tls_ctx_free(struct bench_tls_ctx *ctx)
+{
+    (void)ctx;
+}
+
+void bench_tls_resume(struct bench_tls_ctx *ctx)
+{
+    (void)ctx;
+}
+
+bool bench_tls_is_resumed(const struct bench_tls *tls)
+{
+    (void)tls;
+    return false;
 }
 
 struct bench_tls *bench_tls_open(struct bench_tls_ctx *ctx, int fd, bool is_server)

@@ -14,6 +14,12 @@ struct bench_tls;      /* of a connection */
 struct bench_tls_ctx *bench_tls_server(const char *ca_path);
 struct bench_tls_ctx *bench_tls_client(const char *ca_path);
 
+void bench_tls_ctx_free(struct bench_tls_ctx *ctx);
+
+/* A client's connections from now on bring the newest ticket of those before them. */
+void bench_tls_resume(struct bench_tls_ctx *ctx);
+bool bench_tls_is_resumed(const struct bench_tls *tls);
+
 struct bench_tls *bench_tls_open(struct bench_tls_ctx *ctx, int fd, bool is_server);
 
 /* 1: done; 0: wants to read; -1: wants to write; else the end with a message on standard error. */

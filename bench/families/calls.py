@@ -76,6 +76,8 @@ TLS = Family(
 CONNECT = Family(
     name="connect", order=16, title="from nothing to the first answer; the floor waits for the server's SETTINGS too", floor="nghttp2", metrics=LATENCY,
     runs=[*pair("connect", "connect-block", "connect"), *pair("connect-tls", "connect-block", "connect", tls=True),
+          Run(row="wake-tls", variant="nghttp2", role="floor", server="ng", places=BOTH,
+              argv=["ngclient", "connect-block-resume", "{tls_port}", "{seconds}", "tls={ca}"]),
           lull("wake", "wake", places=BOTH), lull("wake-tls", "wake", port="{tls_port}", tail=["tls={ca}"], places=BOTH)],
     plots=[Plot(kind="bars", metric="p50_us", title="Connect to first answer: median"),
            Plot(kind="bars", metric="cpu_us", title="Connect to first answer: the client's CPU time")])
