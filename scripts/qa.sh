@@ -153,7 +153,7 @@ valgrind)
     # shellcheck disable=SC2016
     LULL_TEST_FEWER=1 CK_FORK=no CK_TIMEOUT_MULTIPLIER=20 run check-unit \
         LOG_COMPILER='$(SHELL) ./libtool --mode=execute valgrind' \
-        LOG_FLAGS='-q --error-exitcode=9 --leak-check=full'
+        LOG_FLAGS="-q --error-exitcode=9 --leak-check=full --suppressions=$top/tests/valgrind.supp"
     ;;
 abi)
     configure CFLAGS='-g -O1'
