@@ -15,9 +15,6 @@
 #include "base/rc.h"
 #include "base/strbuf.h"
 
-/* RFC 9113 section 6.5.2: what a field weighs beside its name and value. */
-#define FIELD_BYTES ((size_t)32)
-
 #define FIRST_ITEMS ((size_t)4)
 #define FIRST_BYTES ((size_t)128)
 
@@ -66,7 +63,7 @@ static size_t add_saturating(size_t a, size_t b)
 
 static size_t with(const struct metadata_list *list, size_t key_len, size_t value_len)
 {
-    size_t weight = add_saturating(add_saturating(key_len, value_len), FIELD_BYTES);
+    size_t weight = add_saturating(add_saturating(key_len, value_len), METADATA_WEIGHT_BYTES);
     return add_saturating(list->size_bytes, weight);
 }
 
@@ -82,16 +79,6 @@ int metadata_list_charge(struct metadata_list *list, size_t key_len, size_t valu
     }
     list->size_bytes = with(list, key_len, value_len);
     return LULL_OK;
-}
-
-bool metadata_list_borrow(struct metadata_list *list, const struct lull_metadatum *item)
-{
-    if (list->count == list->items_cap ||
-        metadata_list_charge(list, item->key_len, item->value_len) != LULL_OK) {
-        return false;
-    }
-    list->items[list->count++] = *item;
-    return true;
 }
 
 /* Twice as much, at least `first` and `need`. */

@@ -26,6 +26,9 @@
 #define METADATA_BLOCK_MAX_BYTES ((size_t)64 * 1024)
 #define METADATA_FIELD_BYTES     ((size_t)12)
 
+/* RFC 9113 section 6.5.2: what a field weighs beside its name and value. */
+#define METADATA_WEIGHT_BYTES ((size_t)32)
+
 struct metadata_list {
     const struct lull_allocator *allocator; /* NULL: the system's */
     struct lull_metadatum *items;           /* they point into bytes, if not borrowed; any add may move them */
@@ -54,8 +57,19 @@ void metadata_list_reset(struct metadata_list *list);
 int metadata_list_add(struct metadata_list *list, const char *key, size_t key_len,
                       const void *value, size_t value_len);
 
-/* Adds a pair, "-bin" or not, that outlives the list's next reset, weighed as it is. False: it is full, or would weigh too much; nothing changed. */
-bool metadata_list_borrow(struct metadata_list *list, const struct lull_metadatum *item);
+/* Adds a pair, "-bin" or not, that outlives the list's next reset, weighed as it is; it is short. False: the list is full, or it would weigh too
+ * much; nothing changed. */
+static inline bool metadata_list_borrow(struct metadata_list *list, const struct lull_metadatum *item)
+{
+    const size_t total =
+        list->size_bytes + item->key_len + item->value_len + METADATA_WEIGHT_BYTES;
+    if (list->count == list->items_cap || (list->limit_bytes != 0 && total > list->limit_bytes)) {
+        return false;
+    }
+    list->size_bytes = total;
+    list->items[list->count++] = *item;
+    return true;
+}
 
 /* Copies every pair of `metadata` (NULL: none). All or nothing. */
 int metadata_list_add_all(struct metadata_list *list, const struct lull_metadata *metadata);

@@ -48,9 +48,6 @@ static int keep_metadata(struct lull_call *call, struct metadata_list *to,
     size_t bytes_cap = to->bytes_cap;
     size_t items_cap = to->items_cap;
     metadata_list_reset(to);
-    if (call->response.customs == 0) {
-        return LULL_OK;
-    }
     for (size_t i = 0; i < from->count; i++) {
         const struct lull_metadatum *item = &from->items[i];
         if (response_is_protocol_header(item)) {
@@ -85,7 +82,7 @@ static void on_headers(struct h2_stream *stream, int http_status,
     call_send_commit(call);
     TRACE(&call->channel->trace, LULL_EVENT_CALL_HEADERS, call->id, ":status %d, %zu field%s",
           http_status, headers->count, plural_s(headers->count));
-    if (keep_metadata(call, &call->arena->headers, &view) != LULL_OK) {
+    if (call->response.customs > 0 && keep_metadata(call, &call->arena->headers, &view) != LULL_OK) {
         metadata_list_reset(&call->arena->headers);
         lose(call, "the response's headers");
         return;
@@ -176,7 +173,7 @@ static void on_trailers(struct h2_stream *stream, int http_status,
         (void)call_arena_set_message(call->channel->arenas, call->arena, message->value,
                                      message->value_len);
     }
-    if (keep_metadata(call, &call->arena->trailers, &view) != LULL_OK) {
+    if (call->response.customs > 0 && keep_metadata(call, &call->arena->trailers, &view) != LULL_OK) {
         metadata_list_reset(&call->arena->trailers);
         lose(call, "the trailers");
     }

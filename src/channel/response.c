@@ -50,11 +50,6 @@ struct fields {
     const struct lull_metadatum *status;
 };
 
-static bool is_called(const struct lull_metadatum *item, const char *name)
-{
-    return memcmp(item->key, name, item->key_len) == 0;
-}
-
 static const struct lull_metadatum *first_of(const struct lull_metadatum *before,
                                              const struct lull_metadatum *item)
 {
@@ -316,15 +311,16 @@ struct verdict response_judge(const struct response *response, struct strbuf *te
 
 bool response_is_protocol_header(const struct lull_metadatum *item)
 {
+    const char *const key = item->key;
     switch (item->key_len) {
     case 11:
-        return is_called(item, "grpc-status");
+        return memcmp(key, "grpc-status", 11) == 0;
     case 12:
-        return is_called(item, "content-type") || is_called(item, "grpc-message");
+        return memcmp(key, "content-type", 12) == 0 || memcmp(key, "grpc-message", 12) == 0;
     case 13:
-        return is_called(item, "grpc-encoding");
+        return memcmp(key, "grpc-encoding", 13) == 0;
     case 20:
-        return is_called(item, "grpc-accept-encoding");
+        return memcmp(key, "grpc-accept-encoding", 20) == 0;
     default:
         return false;
     }

@@ -79,6 +79,29 @@ START_TEST(pairs_survive_any_growth)
 }
 END_TEST
 
+START_TEST(borrowed_pairs_stay_where_they_are_while_others_move)
+{
+    const struct lull_metadatum lent = lull_metadatum_text("lent", "to the list");
+    char key[16];
+    ck_assert(!metadata_list_borrow(&list, &lent)); /* there is no room before the first pair */
+    ck_assert_uint_eq(list.size_bytes, 0);
+    ck_assert_int_eq(add("first", "own"), LULL_OK);
+    ck_assert(metadata_list_borrow(&list, &lent));
+    for (int i = 0; i < 100; i++) {
+        (void)snprintf(key, sizeof(key), "key-%d", i);
+        ck_assert_int_eq(add(key, "a value that fills the block in time"), LULL_OK);
+    }
+    expect_pair(0, "first", "own");
+    ck_assert_ptr_eq(list.items[1].key, lent.key);
+    ck_assert_ptr_eq(list.items[1].value, lent.value);
+    expect_pair(101, "key-99", "a value that fills the block in time");
+    list.limit_bytes = list.size_bytes + 46;
+    ck_assert(!metadata_list_borrow(&list, &lent));
+    list.limit_bytes = list.size_bytes + 47;
+    ck_assert(list.count == list.items_cap || metadata_list_borrow(&list, &lent));
+}
+END_TEST
+
 START_TEST(a_list_used_again_stops_allocating)
 {
     for (int round = 0; round < 10; round++) {
@@ -422,6 +445,7 @@ static Suite *metadata_suite(void)
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_test(tc, pairs_are_copied_and_keep_their_order);
     tcase_add_test(tc, pairs_survive_any_growth);
+    tcase_add_test(tc, borrowed_pairs_stay_where_they_are_while_others_move);
     tcase_add_test(tc, a_list_used_again_stops_allocating);
     tcase_add_test(tc, a_pair_weighs_name_and_value_on_the_wire_and_32);
     tcase_add_test(tc, the_limit_is_exact_and_a_refusal_changes_nothing);
