@@ -88,6 +88,18 @@ static bool encode_timeout(struct headers_state *headers, int64_t timeout_ns)
     return strcmp(before, headers->timeout) == 0;
 }
 
+/* Where in our own fields they are that differ from request to request. */
+#define PATH_AT    2
+#define TIMEOUT_AT 5
+
+static void put_timeout(struct headers_state *headers, int64_t timeout_ns, nghttp2_nv *field)
+{
+    const bool is_same = encode_timeout(headers, timeout_ns);
+    put(field, "grpc-timeout", strlen("grpc-timeout"), headers->timeout, headers->timeout_len,
+        NGHTTP2_NV_FLAG_NO_COPY_NAME |
+            (is_same ? NGHTTP2_NV_FLAG_NONE : NGHTTP2_NV_FLAG_NO_INDEX));
+}
+
 /* Our own fields, in the order that servers may rely on (BEHAVIOUR 2.14). Returns their number. */
 static size_t put_own(struct h2_transport *t, const struct h2_request *request, nghttp2_nv *fields)
 {
@@ -104,17 +116,24 @@ static size_t put_own(struct h2_transport *t, const struct h2_request *request, 
     put_lasting(&fields[n++], "te", "trailers");
     headers->has_timeout = request->timeout_ns != LULL_NEVER;
     if (headers->has_timeout) {
-        const bool is_same = encode_timeout(headers, request->timeout_ns);
-        put(&fields[n++], "grpc-timeout", strlen("grpc-timeout"), headers->timeout,
-            headers->timeout_len,
-            NGHTTP2_NV_FLAG_NO_COPY_NAME |
-                (is_same ? NGHTTP2_NV_FLAG_NONE : NGHTTP2_NV_FLAG_NO_INDEX));
+        put_timeout(headers, request->timeout_ns, &fields[n++]);
     }
     put_lasting(&fields[n++], "content-type", "application/grpc");
     if (t->options.user_agent != NULL) {
         put_lasting(&fields[n++], "user-agent", t->options.user_agent);
     }
     return n;
+}
+
+/* Those of the request before stand there still, and are the same but for two. */
+static size_t put_own_again(struct h2_transport *t, const struct h2_request *request,
+                            nghttp2_nv *fields)
+{
+    put_once(&fields[PATH_AT], ":path", request->path);
+    if (request->timeout_ns != LULL_NEVER) {
+        put_timeout(&t->headers, request->timeout_ns, &fields[TIMEOUT_AT]);
+    }
+    return t->headers.own_count;
 }
 
 /* The application's, "-bin" values as base64 at `text`. */
@@ -166,7 +185,13 @@ int headers_build(struct h2_transport *t, const struct h2_request *request, nght
     if (rc != LULL_OK) {
         return rc;
     }
-    *count = put_own(t, request, t->stock->fields);
+    if (t->stock->fields_of == t && request->authority == NULL &&
+        t->headers.has_timeout == (request->timeout_ns != LULL_NEVER)) {
+        *count = put_own_again(t, request, t->stock->fields);
+    } else {
+        *count = t->headers.own_count = put_own(t, request, t->stock->fields);
+        t->stock->fields_of = request->authority == NULL ? t : NULL;
+    }
     if (custom != 0) {
         *count +=
             put_custom(headers, request->metadata, t->stock->fields + *count, t->stock->encoded);
@@ -239,6 +264,7 @@ int headers_build_answer(struct h2_transport *t, const struct headers_answer *an
     if (rc != LULL_OK) {
         return rc;
     }
+    t->stock->fields_of = NULL;
     *count = put_answer(headers, answer, t->stock->fields, t->stock->encoded);
     if (custom != 0) {
         *count += put_custom(headers, answer->metadata, t->stock->fields + *count,
@@ -258,5 +284,8 @@ void headers_init(struct h2_transport *t)
 void headers_fini(struct h2_transport *t)
 {
     headers_drop_known(t);
+    if (t->stock != NULL && t->stock->fields_of == t) {
+        t->stock->fields_of = NULL;
+    }
     metadata_list_fini(&t->headers.block);
 }

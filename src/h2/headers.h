@@ -62,6 +62,7 @@ struct headers_state {
     char timeout[DEADLINE_TEXT_BYTES]; /* the last one sent */
     size_t timeout_len;
     bool has_timeout; /* the last request had one */
+    size_t own_count; /* of our own fields in it */
     char number[12];  /* the last grpc-status */
     /* coming in */
     struct h2_stream *stream; /* whose block it is; NULL: nobody's */

@@ -25,6 +25,7 @@
 
 struct lull_executor;
 struct lull_recycler;
+struct h2_transport;
 
 /* What nghttp2 asks for, in all its versions: a frame's head, a pad length, 16 KiB. */
 #define H2_STOCK_FRAME_BYTES ((size_t)9 + 1 + 16384)
@@ -35,6 +36,7 @@ struct h2_stock {
     struct lull_recycler *runs;  /* slabs of many; NULL before the first */
     nghttp2_nv *fields;
     size_t fields_cap;
+    const struct h2_transport *fields_of; /* whose own fields, of a request, they begin with; NULL: nobody's */
     char *encoded; /* base64 of "-bin" values */
     size_t encoded_cap;
     struct headers_known known; /* fields of responses that were read before */
