@@ -9,7 +9,14 @@
 
 void flow_on_received(struct h2_transport *t, size_t len)
 {
-    if (nghttp2_session_consume_connection(t->session.nghttp2, len) != 0) {
+    t->recv.received += len;
+}
+
+void flow_on_fed(struct h2_transport *t)
+{
+    const size_t len = t->recv.received;
+    t->recv.received = 0;
+    if (len > 0 && nghttp2_session_consume_connection(t->session.nghttp2, len) != 0) {
         t->is_out_of_memory = true;
     }
 }

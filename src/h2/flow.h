@@ -16,8 +16,9 @@
 struct h2_stream;
 struct h2_transport;
 
-/* DATA came from the socket, for a live stream or not. */
+/* DATA came from the socket, for a live stream or not; and nghttp2 has been fed, so that its bytes are credited to the connection at once. */
 void flow_on_received(struct h2_transport *t, size_t len);
+void flow_on_fed(struct h2_transport *t);
 
 /* So much of it is a live stream's; gives what credit can be given. */
 void flow_on_arrived(struct h2_stream *stream, size_t len);

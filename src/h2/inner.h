@@ -58,6 +58,7 @@ struct h2_transport {
     bool is_lost;
     bool is_told; /* on_closed was called */
 
+    struct h2_stream *recent; /* the last that was looked for; NULL: none, or it has left */
     struct lull_task flush;
     struct lull_task report;
     struct lull_task dead;
@@ -67,6 +68,15 @@ struct h2_transport {
 static inline bool transport_is_server(const struct h2_transport *t)
 {
     return t->server_ops != NULL;
+}
+
+/* nghttp2's stream of this id is ours; NULL: it is not, or we have parted. One frame's callbacks ask for the same one. */
+static inline struct h2_stream *transport_stream(struct h2_transport *t, int32_t id)
+{
+    if (t->recent == NULL || t->recent->id != id) {
+        t->recent = nghttp2_session_get_stream_user_data(t->session.nghttp2, id);
+    }
+    return t->recent;
 }
 
 /* Makes one, of either role; `server_ops` NULL: a client's. */

@@ -8,6 +8,7 @@
 
 #include "base/cold.h"
 #include "base/strbuf.h"
+#include "h2/flow.h"
 #include "h2/inner.h"
 
 /* As many as gRPC's servers bear (grpc-core: MAX_PENDING_INDUCED_FRAMES). */
@@ -43,6 +44,8 @@ static void feed_session(struct h2_transport *t, const uint8_t *bytes, size_t le
     t->session.is_busy = false;
     if (fed < 0) {
         t->recv.error = (int)fed;
+    } else {
+        flow_on_fed(t);
     }
 }
 
@@ -55,17 +58,16 @@ static int32_t frame_stream(const uint8_t head[9])
 /*
  * A frame's head is whole. True: it is DATA that nghttp2 must not see before we have looked at its stream.
  */
-static bool is_doubtful(struct h2_transport *t)
+static bool is_doubtful(struct h2_transport *t, const uint8_t head[9])
 {
     struct recv_state *recv = &t->recv;
-    const int32_t id = frame_stream(recv->head);
-    recv->payload_left =
-        (uint32_t)recv->head[0] << 16 | (uint32_t)recv->head[1] << 8 | recv->head[2];
+    const int32_t id = frame_stream(head);
+    recv->payload_left = (uint32_t)head[0] << 16 | (uint32_t)head[1] << 8 | head[2];
     recv->head_len = 0;
-    if (recv->head[3] == NGHTTP2_HEADERS) {
+    if (head[3] == NGHTTP2_HEADERS) {
         recv->headers_id = id;
     }
-    return t->headless > 0 && recv->head[3] == NGHTTP2_DATA && id != recv->headers_id &&
+    return t->headless > 0 && head[3] == NGHTTP2_DATA && id != recv->headers_id &&
            id != recv->data_id;
 }
 
@@ -73,9 +75,8 @@ static bool is_doubtful(struct h2_transport *t)
  * All before the DATA frame has been fed. nghttp2 skips the DATA of a stream that has been reset. When it gave up on what came
  * before, memory or bytes, the HEADERS may be what it gave up on: then the connection is lost, and no stream is to blame.
  */
-static void look_at_stream(struct h2_transport *t)
+static void look_at_stream(struct h2_transport *t, int32_t id)
 {
-    const int32_t id = frame_stream(t->recv.head);
     struct h2_stream *stream = NULL;
     if (id != 0 && t->recv.error == 0 && !session_is_condemned(t)) {
         stream = nghttp2_session_get_stream_user_data(t->session.nghttp2, id);
@@ -90,6 +91,16 @@ static void look_at_stream(struct h2_transport *t)
     }
 }
 
+/* A head that came in parts is put together; returns the bytes of it that are here. */
+static size_t keep_head(struct recv_state *recv, const uint8_t *bytes, size_t left)
+{
+    const size_t missing = sizeof(recv->head) - recv->head_len;
+    const size_t len = missing < left ? missing : left;
+    memcpy(recv->head + recv->head_len, bytes, len);
+    recv->head_len = (uint8_t)(recv->head_len + len);
+    return len;
+}
+
 /* Feeds nghttp2, in as large pieces as can be. */
 static void feed_frames(struct h2_transport *t, const uint8_t *bytes, size_t len)
 {
@@ -99,21 +110,28 @@ static void feed_frames(struct h2_transport *t, const uint8_t *bytes, size_t len
     recv->magic_left -= at;
     while (at < len) {
         const size_t left = len - at;
-        const size_t missing = sizeof(recv->head) - recv->head_len;
         const size_t start = at;
+        const uint8_t *head = bytes + at;
         if (recv->payload_left > 0) {
             const size_t skip = recv->payload_left < left ? recv->payload_left : left;
             recv->payload_left -= (uint32_t)skip;
             at += skip;
             continue;
         }
-        at += missing < left ? missing : left;
-        memcpy(recv->head + recv->head_len, bytes + start, at - start);
-        recv->head_len = (uint8_t)(recv->head_len + (at - start));
-        if (recv->head_len == sizeof(recv->head) && is_doubtful(t)) {
+        if (recv->head_len > 0 || left < sizeof(recv->head)) {
+            at += keep_head(recv, head, left);
+            if (recv->head_len < sizeof(recv->head)) {
+                break;
+            }
+            head = recv->head;
+        } else {
+            at += sizeof(recv->head);
+        }
+        if (is_doubtful(t, head)) {
+            const int32_t id = frame_stream(head);
             feed_session(t, bytes + fed, start - fed);
             fed = start;
-            look_at_stream(t);
+            look_at_stream(t, id);
         }
     }
     feed_session(t, bytes + fed, len - fed);

@@ -34,7 +34,8 @@ struct recv_state {
     uint32_t payload_left;
     int32_t headers_id; /* the stream of the last HEADERS, and one whose DATA was found in order */
     int32_t data_id;
-    size_t answers; /* frames that what was read has queued since the socket last took everything */
+    size_t received; /* bytes of DATA that the connection's window was not credited for */
+    size_t answers;  /* frames that what was read has queued since the socket last took everything */
     int error;      /* of nghttp2, fatal */
 };
 

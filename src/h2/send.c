@@ -221,8 +221,9 @@ ssize_t send_read_data(nghttp2_session *session, int32_t stream_id, uint8_t *int
                        uint32_t *data_flags, nghttp2_data_source *source, void *user)
 {
     struct h2_transport *t = user;
-    struct h2_stream *stream = nghttp2_session_get_stream_user_data(session, stream_id);
+    struct h2_stream *stream = transport_stream(t, stream_id);
     size_t give;
+    (void)session;
     (void)source;
     (void)into;
     if (stream == NULL) {
@@ -242,8 +243,23 @@ ssize_t send_read_data(nghttp2_session *session, int32_t stream_id, uint8_t *int
         }
     }
     *data_flags |= NGHTTP2_DATA_FLAG_NO_COPY;
-    t->send.data_of = stream;
     return (ssize_t)give;
+}
+
+/* The rest of a frame, in which a message is long: it is written from where it is. */
+static void put_long(struct h2_transport *t, struct h2_stream *stream, size_t left)
+{
+    struct batch *batch = t->send.batch;
+    while (left > 0) {
+        const struct outbox_run run = outbox_run(&stream->out, left);
+        if (run.is_payload && run.len >= OUTBOX_LONG_BYTES) {
+            add_piece(batch, run.data, run.len, lull_slice_ref(run.payload));
+        } else {
+            add_copy(batch, run.data, run.len);
+        }
+        outbox_take(t, &stream->out, run.len);
+        left -= run.len;
+    }
 }
 
 /* There is room, for pull() has asked, and this asks before nghttp2 makes the next frame. */
@@ -251,29 +267,19 @@ int send_put_data(nghttp2_session *session, nghttp2_frame *frame, const uint8_t 
                   size_t length, nghttp2_data_source *source, void *user)
 {
     struct h2_transport *t = user;
-    struct h2_stream *stream = t->send.data_of;
+    struct h2_stream *stream = transport_stream(t, frame->hd.stream_id);
     struct batch *batch = t->send.batch;
     (void)session;
     (void)source;
-    if (stream == NULL || stream->id != frame->hd.stream_id) {
+    if (stream == NULL) {
         return NGHTTP2_ERR_CALLBACK_FAILURE;
     }
-    add_copy(batch, head, FRAME_HEAD_BYTES);
-    for (size_t left = length; left > 0;) {
-        size_t len = outbox_copy_short(t, &stream->out, batch->buffer + batch->buffer_len, left);
-        if (len > 0) {
-            add_copied(batch, len);
-        } else {
-            const struct outbox_run run = outbox_run(&stream->out, left);
-            len = run.len;
-            if (run.is_payload && len >= OUTBOX_LONG_BYTES) {
-                add_piece(batch, run.data, len, lull_slice_ref(run.payload));
-            } else {
-                add_copy(batch, run.data, len);
-            }
-            outbox_take(t, &stream->out, len);
-        }
-        left -= len;
+    uint8_t *const to = batch->buffer + batch->buffer_len;
+    memcpy(to, head, FRAME_HEAD_BYTES);
+    size_t len = outbox_copy_short(t, &stream->out, to + FRAME_HEAD_BYTES, length);
+    add_copied(batch, FRAME_HEAD_BYTES + len);
+    if (len < length) {
+        put_long(t, stream, length - len);
     }
     note_room(t, stream);
     t->send.pulled_bytes += FRAME_HEAD_BYTES + length;
@@ -309,9 +315,6 @@ void send_forget(struct h2_transport *t, struct h2_stream *stream)
     }
     if (t->send.request_of == stream) {
         t->send.request_of = NULL;
-    }
-    if (t->send.data_of == stream) {
-        t->send.data_of = NULL;
     }
 }
 

@@ -32,7 +32,6 @@ struct send_state {
     struct list_node writable;        /* streams that are owed on_writable */
     struct h2_stream *headers_of;     /* whose HEADERS, or last block, the chunk at hand ends */
     struct h2_stream *request_of;
-    struct h2_stream *data_of;        /* whose DATA is made */
     uint64_t answers;     /* HEADERS and DATA frames made */
     bool is_within_block; /* the last frame pulled wants a CONTINUATION */
     bool is_blocked;      /* the socket is full and has not told otherwise */

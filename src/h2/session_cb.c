@@ -12,11 +12,6 @@
 #include "h2/flow.h"
 #include "h2/inner.h"
 
-static struct h2_stream *stream_at(nghttp2_session *session, int32_t id)
-{
-    return nghttp2_session_get_stream_user_data(session, id);
-}
-
 static int result(const struct h2_transport *t)
 {
     return t->is_out_of_memory ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
@@ -27,13 +22,14 @@ static int result(const struct h2_transport *t)
 static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *user)
 {
     struct h2_transport *t = user;
+    (void)session;
     if (frame->hd.type == NGHTTP2_HEADERS && frame->headers.cat == NGHTTP2_HCAT_REQUEST) {
         incoming_begin(t, frame->hd.stream_id);
         return 0;
     }
     t->incoming.id = 0;
     /* A PUSH_PROMISE has a block too, and its stream is the one that it promises something to. */
-    headers_begin(t, frame->hd.type == NGHTTP2_HEADERS ? stream_at(session, frame->hd.stream_id)
+    headers_begin(t, frame->hd.type == NGHTTP2_HEADERS ? transport_stream(t, frame->hd.stream_id)
                                                        : NULL);
     return 0;
 }
@@ -160,6 +156,7 @@ static int on_frame_recv(nghttp2_session *session, const nghttp2_frame *frame, v
 {
     struct h2_transport *t = user;
     struct h2_stream *stream;
+    (void)session;
     switch (frame->hd.type) {
     case NGHTTP2_HEADERS:
         if (t->incoming.id != 0) {
@@ -169,14 +166,14 @@ static int on_frame_recv(nghttp2_session *session, const nghttp2_frame *frame, v
         }
         break;
     case NGHTTP2_DATA:
-        stream = stream_at(session, frame->hd.stream_id);
+        stream = transport_stream(t, frame->hd.stream_id);
         if (stream != NULL) {
             on_data_frame(stream, frame);
         }
         break;
     case NGHTTP2_RST_STREAM:
         /* The reset itself comes as on_stream_close. */
-        stream = stream_at(session, frame->hd.stream_id);
+        stream = transport_stream(t, frame->hd.stream_id);
         if (stream != NULL) {
             stream->was_reset = true;
         }
@@ -210,8 +207,9 @@ static int on_data_chunk(nghttp2_session *session, uint8_t flags, int32_t id, co
                          size_t len, void *user)
 {
     struct h2_transport *t = user;
-    struct h2_stream *stream = stream_at(session, id);
+    struct h2_stream *stream = transport_stream(t, id);
     (void)flags;
+    (void)session;
     flow_on_received(t, len);
     if (stream == NULL) {
         return result(t);
@@ -230,11 +228,13 @@ static int on_data_chunk(nghttp2_session *session, uint8_t flags, int32_t id, co
 
 static int on_stream_close(nghttp2_session *session, int32_t id, uint32_t code, void *user)
 {
-    struct h2_stream *stream = stream_at(session, id);
+    struct h2_transport *t = user;
+    struct h2_stream *stream = transport_stream(t, id);
+    (void)session;
     if (stream != NULL) {
         stream_on_closed(stream, code);
     }
-    return result(user);
+    return result(t);
 }
 
 /* ---- sending */
@@ -253,10 +253,11 @@ static int on_frame_send(nghttp2_session *session, const nghttp2_frame *frame, v
 {
     struct h2_transport *t = user;
     struct h2_stream *stream;
+    (void)session;
     switch (frame->hd.type) {
     case NGHTTP2_HEADERS:
     case NGHTTP2_DATA:
-        stream = stream_at(session, frame->hd.stream_id);
+        stream = transport_stream(t, frame->hd.stream_id);
         if (stream != NULL && frame->hd.type == NGHTTP2_HEADERS) {
             send_on_headers(stream);
         }
@@ -304,10 +305,11 @@ LULL_COLD static int on_frame_not_send(nghttp2_session *session, const nghttp2_f
     struct h2_transport *t = user;
     struct h2_stream *stream;
     char text[160];
+    (void)session;
     if (frame->hd.type != NGHTTP2_HEADERS) {
         return 0;
     }
-    stream = stream_at(session, frame->hd.stream_id);
+    stream = transport_stream(t, frame->hd.stream_id);
     if (stream == NULL) {
         return 0;
     }

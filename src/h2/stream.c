@@ -61,6 +61,7 @@ static void leave(struct h2_stream *stream)
     t->headless -= stream->headers_seen == 0;
     send_forget(t, stream);
     headers_forget(t, stream);
+    t->recent = NULL;
     if (t->open == 0) {
         keepalive_glue_on_last_stream_closed(t);
     }
