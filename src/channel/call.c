@@ -95,7 +95,7 @@ const char *lull_call_peer(const struct lull_call *call)
 
 void call_set_phase(struct lull_call *call, enum lull_phase phase)
 {
-    struct lull_instant now = lull_executor_now(call->channel->executor);
+    struct lull_instant now = executor_fresh_now(call->channel->executor);
     if (now.ns != call->phase_at.ns) {
         int64_t spent_ns = lull_instant_diff(now, call->phase_at);
         call->phase_ns[call->phase] = lull_duration_add(call->phase_ns[call->phase], spent_ns);
@@ -262,7 +262,7 @@ static void tell_closed(struct lull_call *call)
     struct lull_channel *channel = call->channel;
     struct lull_metadata trailers = metadata_list_view(&call->arena->trailers);
     bool is_ok = call->status.code == LULL_CODE_OK;
-    struct lull_instant ended_at = lull_executor_now(channel->executor);
+    struct lull_instant ended_at = executor_fresh_now(channel->executor);
     call->is_delivered = true;
     list_remove(&call->in_calls);
     channel->counters->calls_closed++;

@@ -329,7 +329,7 @@ static void on_opened(struct lull_call *call, const struct connection *connectio
 
 bool call_stream_open(struct lull_call *call, struct connection *connection)
 {
-    struct lull_instant now = lull_executor_now(call->channel->executor);
+    struct lull_instant now = executor_fresh_now(call->channel->executor);
     struct call_outcome outcome = {.http2_error = -1};
     int64_t left_ns = call_timeouts_left(call, now);
     if (left_ns <= 0) {

@@ -75,6 +75,9 @@ bool executor_is_calling_back(const struct lull_executor *executor);
 /* A user callback has just returned, or a TLS handshake has done its arithmetic: `now` is stale, its next reader reads the clock again. */
 void executor_on_user_returned(struct lull_executor *executor);
 
+/* lull_executor_now for those who know that they are in context: the turn's now, read again once when it is stale. */
+struct lull_instant executor_fresh_now(struct lull_executor *executor);
+
 /* Scratch memory for one read or one gathered write; valid until the caller returns. Made at first use; NULL: no memory. */
 uint8_t *executor_read_buffer(struct lull_executor *executor);
 uint8_t *executor_write_buffer(struct lull_executor *executor);

@@ -106,9 +106,6 @@ static inline bool executor_is_here(const struct lull_executor *executor)
     return atomic_load_explicit(&executor->owner, memory_order_relaxed) == thread_id();
 }
 
-/* The turn's now for the next reader: read again once when it is stale. In context. */
-struct lull_instant executor_fresh_now(struct lull_executor *executor);
-
 /* This thread drives from now on: its submits outside the context ask for a turn `soon`. */
 void executor_drive(struct lull_executor *executor);
 

@@ -242,7 +242,7 @@ void keepalive_glue_on_read(struct h2_transport *t, struct lull_instant now)
 void keepalive_glue_on_stream_opened(struct h2_transport *t)
 {
     if (is_on(&t->keepalive)) {
-        const struct lull_instant now = lull_executor_now(t->executor);
+        const struct lull_instant now = executor_fresh_now(t->executor);
         if (t->open > 1 &&
             lull_instant_before(now, lull_keepalive_next_at(&t->keepalive.keepalive))) {
             return; /* it knows that there are streams, and its timer stands */

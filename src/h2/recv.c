@@ -109,30 +109,28 @@ static void feed_frames(struct h2_transport *t, const uint8_t *bytes, size_t len
     size_t fed = 0;
     recv->magic_left -= at;
     while (at < len) {
-        const size_t left = len - at;
-        const size_t start = at;
-        const uint8_t *head = bytes + at;
-        if (recv->payload_left > 0) {
-            const size_t skip = recv->payload_left < left ? recv->payload_left : left;
-            recv->payload_left -= (uint32_t)skip;
-            at += skip;
-            continue;
-        }
-        if (recv->head_len > 0 || left < sizeof(recv->head)) {
-            at += keep_head(recv, head, left);
-            if (recv->head_len < sizeof(recv->head)) {
-                break;
+        if (recv->payload_left == 0) {
+            const size_t start = at;
+            const uint8_t *head = bytes + at;
+            if (recv->head_len > 0 || len - at < sizeof(recv->head)) {
+                at += keep_head(recv, head, len - at);
+                if (recv->head_len < sizeof(recv->head)) {
+                    break;
+                }
+                head = recv->head;
+            } else {
+                at += sizeof(recv->head);
             }
-            head = recv->head;
-        } else {
-            at += sizeof(recv->head);
+            if (is_doubtful(t, head)) {
+                const int32_t id = frame_stream(head);
+                feed_session(t, bytes + fed, start - fed);
+                fed = start;
+                look_at_stream(t, id);
+            }
         }
-        if (is_doubtful(t, head)) {
-            const int32_t id = frame_stream(head);
-            feed_session(t, bytes + fed, start - fed);
-            fed = start;
-            look_at_stream(t, id);
-        }
+        const size_t skip = recv->payload_left < len - at ? recv->payload_left : len - at;
+        recv->payload_left -= (uint32_t)skip;
+        at += skip;
     }
     feed_session(t, bytes + fed, len - fed);
 }
