@@ -116,18 +116,21 @@ dnl LULL_LEAN: SIZE_CFLAGS and LEAN_LDFLAGS, for what an installed library need 
 dnl before functions, loops and segments, second pieces of functions, which cost more to unwind than they save, and a jump of its own on the
 dnl way to each function of another library: of the call path not an instruction comes from any of these (scripts/check-weight.sh,
 dnl bench/guard.sh). Addresses that are only to be moved are packed where the C library is known to unpack them: glibc 2.36; an older one
-dnl refuses such a library. COLD_CFLAGS is for the files on COLD of Makefile.am, in a build that is made quick otherwise: one for a
-dnl debugger or a sanitizer stays what it is.
+dnl refuses such a library. COLD_CFLAGS is for the files on COLD of Makefile.am, and COLDEST_CFLAGS for those of
+dnl them that are not on PASSED, in a build that is made quick otherwise: one for a debugger or a sanitizer stays what it is.
 AC_DEFUN([LULL_LEAN], [
   SIZE_CFLAGS=
   COLD_CFLAGS=
+  COLDEST_CFLAGS=
   LEAN_LDFLAGS=
   m4_foreach_w([lull_flag], [-ffunction-sections -fdata-sections -falign-functions=1 -falign-loops=1 -falign-jumps=1
       -fno-reorder-blocks-and-partition -fno-partial-inlining -fno-tree-vectorize -fno-plt],
     [LULL_TRY_CFLAG(lull_flag, [SIZE_CFLAGS])])
   AS_CASE([" $CFLAGS "], [*' -O2 '* | *' -O3 '*], [AS_IF([test "x$enable_sanitizer" = xno], [
     LULL_TRY_CFLAG([-Oz], [COLD_CFLAGS])
-    AS_IF([test -z "$COLD_CFLAGS"], [LULL_TRY_CFLAG([-Os], [COLD_CFLAGS])])])])
+    AS_IF([test -z "$COLD_CFLAGS"], [LULL_TRY_CFLAG([-Os], [COLD_CFLAGS])])
+    # A jump to the last function that is called wants the frame taken down twice, and told of twice.
+    LULL_TRY_CFLAG([-fno-optimize-sibling-calls], [COLDEST_CFLAGS])])])
   m4_foreach_w([lull_flag], [-Wl,--gc-sections -Wl,-z,noseparate-code],
     [LULL_TRY_LEAN_LDFLAG([lull_flag], [AC_LANG_PROGRAM([], [])])])
   LULL_TRY_LEAN_LDFLAG([-Wl,-z,pack-relative-relocs], [AC_LANG_PROGRAM([
@@ -138,6 +141,7 @@ AC_DEFUN([LULL_LEAN], [
     static const char *const moved = "moved";], [return *moved == 0;])])
   AC_SUBST([SIZE_CFLAGS])
   AC_SUBST([COLD_CFLAGS])
+  AC_SUBST([COLDEST_CFLAGS])
   AC_SUBST([LEAN_LDFLAGS])
 ])
 

@@ -23,4 +23,5 @@ liblull_core_la_SOURCES += \
 
 # Hardly ever runs.
 COLD += \
-	src/base/base64.lo src/base/invariant.lo src/base/log.lo src/base/percent.lo src/base/rc.lo src/base/sized.lo src/base/strbuf.lo
+	src/base/base64.lo src/base/invariant.lo src/base/log.lo src/base/percent.lo src/base/random.lo src/base/rc.lo \
+	src/base/sized.lo src/base/strbuf.lo

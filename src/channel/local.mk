@@ -36,5 +36,6 @@ COLD += \
 	src/channel/call_cancel.lo src/channel/channel.lo src/channel/channel_dump.lo src/channel/channel_fd.lo \
 	src/channel/channel_idle.lo src/channel/channel_make.lo src/channel/channel_ping.lo src/channel/channel_resolve.lo \
 	src/channel/channel_stats.lo src/channel/channel_watch.lo src/channel/failure.lo src/channel/options.lo \
-	src/channel/subchannel.lo src/channel/subchannel_dial.lo src/channel/subchannel_pings.lo src/channel/trace.lo \
+	src/channel/subchannel.lo src/channel/subchannel_dial.lo src/channel/subchannel_failure.lo \
+	src/channel/subchannel_pings.lo src/channel/trace.lo \
 	src/channel/version.lo
