@@ -7,6 +7,7 @@ RACE_NAMES = \
 	tests/unit/base/recycler_threads_test \
 	tests/unit/base/slice_test \
 	tests/unit/channel/call_outside_test \
+	tests/unit/channel/call_send_small_test \
 	tests/unit/channel/call_read_timeout_cost_test \
 	tests/unit/exec/alarm_test \
 	tests/unit/exec/executor_threads_test \

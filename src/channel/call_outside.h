@@ -49,6 +49,13 @@ int call_outside_send(struct lull_call *call, struct lull_slice message);
 /* Takes over what was sent there. In context. */
 void call_outside_take(struct lull_call *call);
 
+/* True: messages were sent there, or a half-close. */
+static inline bool call_outside_was_used(const struct call_outside *outside)
+{
+    return atomic_load_explicit(&outside->messages, memory_order_relaxed) != NULL ||
+           atomic_load_explicit(&outside->is_half_closed, memory_order_relaxed);
+}
+
 /* How much is queued, for those who send there. In context. */
 void call_outside_say_queued(struct lull_call *call);
 

@@ -74,6 +74,13 @@ bool response_has_begun(const struct response *response);
 /* True when nothing that may still come can change the verdict. */
 bool response_is_decided(const struct response *response);
 
+/* Nothing has come that could decide it: what can be said at a glance of a response that goes on. */
+static inline bool response_goes_on(const struct response *response)
+{
+    return !response->is_closed && !response->is_doubled && !response->has_end_of_data &&
+           !response->has_trailers && response->lost == NULL && response->raw_total == 0;
+}
+
 /* True when the server's own status decides: parsed trailers with a status (RULINGS 19). */
 bool response_has_verdict_of_server(const struct response *response);
 

@@ -47,7 +47,7 @@ LULL_COLD int lull_executor_new(const struct lull_executor_options *options, str
     executor->allocator = chosen.allocator != NULL ? chosen.allocator : lull_allocator_system();
     executor->task_budget = chosen.task_budget != 0 ? chosen.task_budget : TASK_BUDGET;
     executor->alarm_at = lull_at(LULL_NEVER);
-    atomic_init(&executor->owner, 0);
+    atomic_init(&executor->front.owner, 0);
     atomic_init(&executor->driver, thread_id());
     atomic_init(&executor->is_soon_asked, false);
     atomic_init(&executor->loop_state, EXECUTOR_LOOP_AWAKE);
@@ -98,7 +98,7 @@ LULL_COLD void lull_executor_free(struct lull_executor *executor)
 bool executor_is_owner(void *of)
 {
     struct lull_executor *executor = of;
-    const uintptr_t owner = atomic_load_explicit(&executor->owner, memory_order_relaxed);
+    const uintptr_t owner = atomic_load_explicit(&executor->front.owner, memory_order_relaxed);
     if (owner != 0) {
         return owner == thread_id();
     }
@@ -119,7 +119,7 @@ bool executor_claim(struct lull_executor *executor)
     const uintptr_t self = thread_id();
     /* Acquire pairs with executor_yield: what the last thread in context did is seen by this one. Sequentially consistent when it
      * fails: see executor_yield. */
-    const bool is_mine = atomic_compare_exchange_strong_explicit(&executor->owner, &nobody, self,
+    const bool is_mine = atomic_compare_exchange_strong_explicit(&executor->front.owner, &nobody, self,
                                                                  memory_order_seq_cst, memory_order_seq_cst) ||
                          executor_inherit(executor);
     if (is_mine && atomic_load_explicit(&executor->linger.is_on, memory_order_relaxed)) {
@@ -131,7 +131,7 @@ bool executor_claim(struct lull_executor *executor)
 void executor_yield(struct lull_executor *executor)
 {
     /* "I give it back, then I look who waits" on this side, "I say that I wait, then I try" on the other: not both can miss. */
-    atomic_store_explicit(&executor->owner, 0, memory_order_seq_cst);
+    atomic_store_explicit(&executor->front.owner, 0, memory_order_seq_cst);
     if (atomic_load_explicit(&executor->takers, memory_order_seq_cst) != 0) {
         wait_cell_bump(&executor->turn_free);
     }
@@ -141,7 +141,7 @@ void executor_yield(struct lull_executor *executor)
 static void begin_visit(struct lull_executor *executor)
 {
     executor->turn_now = lull_at(INT64_MIN);
-    executor->now_is_stale = true;
+    executor->front.now_is_stale = true;
 }
 
 int lull_executor_enter(struct lull_executor *executor)
@@ -365,7 +365,7 @@ bool lull_executor_submit(struct lull_executor *executor, struct lull_task *task
 void executor_post_ready(struct lull_executor *executor, struct lull_task *task)
 {
     const bool is_here = executor_is_here(executor);
-    LULL_INVARIANT(is_here || atomic_load_explicit(&executor->owner, memory_order_relaxed) == 0,
+    LULL_INVARIANT(is_here || atomic_load_explicit(&executor->front.owner, memory_order_relaxed) == 0,
                    "an endpoint is made ready while another thread is in context");
     if (task_queue_push(&executor->ready, task) && !is_here && executor->loop != NULL &&
         atomic_load_explicit(&executor->loop_state, memory_order_relaxed) == EXECUTOR_LOOP_ASLEEP) {
@@ -412,9 +412,9 @@ static struct lull_instant read_clock(struct lull_executor *executor)
 
 struct lull_instant executor_fresh_now(struct lull_executor *executor)
 {
-    if (executor->now_is_stale) {
+    if (executor->front.now_is_stale) {
         const struct lull_instant read = read_clock(executor);
-        executor->now_is_stale = false;
+        executor->front.now_is_stale = false;
         /* A driver's `now` may be ahead of the clock by its rounding; a turn never goes back. */
         if (lull_instant_before(executor->turn_now, read)) {
             executor->turn_now = read;
@@ -434,11 +434,6 @@ struct lull_instant lull_executor_now(struct lull_executor *executor)
     const struct lull_instant now = read_clock(executor);
     executor_end_visit(executor);
     return now;
-}
-
-void executor_on_user_returned(struct lull_executor *executor)
-{
-    executor->now_is_stale = true;
 }
 
 struct lull_clock *lull_executor_clock(const struct lull_executor *executor)

@@ -6,6 +6,11 @@
 #ifndef EXEC_EXECUTOR_H
 #define EXEC_EXECUTOR_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "exec/thread_id.h"
 #include "lull/executor.h"
 #include "lull/loop.h"
 
@@ -13,6 +18,22 @@ struct h2_stock;
 struct lanes;
 struct size_classes;
 struct timerq;
+
+/* The beginning of every executor: what is asked and said once a message, and so without a call. */
+struct executor_front {
+    /* The thread that is in context, 0 when nobody is. Taken by compare-and-swap: two drivers at
+     * once are refused, not mixed. */
+    _Atomic(uintptr_t) owner;
+    bool now_is_stale; /* a user callback has returned since the turn's now was read */
+};
+
+/* lull_executor_in_context. Relaxed: a thread finds its own id there only if it wrote it itself, and
+ * what others write is not equal to it. */
+static inline bool executor_is_here(const struct lull_executor *executor)
+{
+    const struct executor_front *front = (const struct executor_front *)executor;
+    return atomic_load_explicit(&front->owner, memory_order_relaxed) == thread_id();
+}
 
 /* Bytes of the shared read buffer and of the shared write buffer. */
 #define EXECUTOR_BUFFER_BYTES ((size_t)64 * 1024)
@@ -73,7 +94,11 @@ void executor_post_dead(struct lull_executor *executor, struct lull_task *task);
 bool executor_is_calling_back(const struct lull_executor *executor);
 
 /* A user callback has just returned, or a TLS handshake has done its arithmetic: `now` is stale, its next reader reads the clock again. */
-void executor_on_user_returned(struct lull_executor *executor);
+static inline void executor_on_user_returned(struct lull_executor *executor)
+{
+    struct executor_front *front = (struct executor_front *)executor;
+    front->now_is_stale = true;
+}
 
 /* lull_executor_now for those who know that they are in context: the turn's now, read again once when it is stale. */
 struct lull_instant executor_fresh_now(struct lull_executor *executor);

@@ -18,7 +18,6 @@
 #include "exec/orphan.h"
 #include "exec/roles.h"
 #include "exec/task_queue.h"
-#include "exec/thread_id.h"
 #include "exec/wait_cell.h"
 #include "time/timerq.h"
 
@@ -32,13 +31,10 @@ enum executor_loop_state {
 };
 
 struct lull_executor {
-    /* The thread that is in context, 0 when nobody is. Taken by compare-and-swap: two drivers at
-     * once are refused, not mixed. */
-    _Atomic(uintptr_t) owner;
+    struct executor_front front;
     _Atomic(uintptr_t) driver; /* the thread that was in context last; at first the maker's */
 
     struct lull_instant turn_now; /* what this turn or visit goes by; INT64_MIN: not read yet */
-    bool now_is_stale;            /* a user callback has returned since it was read */
     bool is_turn;                 /* who is in context runs a turn */
     bool is_quiet;                /* of the quiet kind */
     unsigned told_count;          /* roles.c: whose wake-up is due, */
@@ -98,13 +94,6 @@ struct lull_executor {
     struct wait_cell turn_free;  /* counts up when it is given back while somebody waits */
     char end[EXECUTOR_LINE_BYTES];
 };
-
-/* lull_executor_in_context without a call. Relaxed: a thread finds its own id there only if it wrote
- * it itself, and what others write is not equal to it. */
-static inline bool executor_is_here(const struct lull_executor *executor)
-{
-    return atomic_load_explicit(&executor->owner, memory_order_relaxed) == thread_id();
-}
 
 /* This thread drives from now on: its submits outside the context ask for a turn `soon`. */
 void executor_drive(struct lull_executor *executor);

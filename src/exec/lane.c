@@ -149,7 +149,7 @@ static void first_due(struct lull_rescheduler *r, struct lull_instant now)
         expiring->next = node->next;
         expiring->next->prev = expiring;
         entry->due_at = lull_at(LULL_NEVER);
-        entry->expired(entry, executor->now_is_stale ? executor_fresh_now(executor) : executor->turn_now);
+        entry->expired(entry, executor->front.now_is_stale ? executor_fresh_now(executor) : executor->turn_now);
     }
 }
 

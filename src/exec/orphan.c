@@ -14,7 +14,7 @@ void executor_set_fork_question(struct lull_executor *executor, bool (*is_forked
 /* Somebody else is in context, and this process has one thread that was not there when it began. */
 static bool is_left_behind(const struct lull_executor *executor)
 {
-    const uintptr_t owner = atomic_load_explicit(&executor->owner, memory_order_relaxed);
+    const uintptr_t owner = atomic_load_explicit(&executor->front.owner, memory_order_relaxed);
     return owner != 0 && owner != thread_id() && executor->is_forked != NULL && executor->loop != NULL &&
            executor->is_forked(executor->loop);
 }
@@ -45,6 +45,6 @@ bool executor_inherit(struct lull_executor *executor)
     atomic_store_explicit(&executor->takers, 0, memory_order_relaxed);
     atomic_store_explicit(&executor->comers, 0, memory_order_relaxed);
     atomic_store_explicit(&executor->is_held, false, memory_order_relaxed);
-    atomic_store_explicit(&executor->owner, thread_id(), memory_order_seq_cst);
+    atomic_store_explicit(&executor->front.owner, thread_id(), memory_order_seq_cst);
     return true;
 }

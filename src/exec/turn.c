@@ -128,7 +128,7 @@ static void run_claimed(struct lull_executor *executor, struct lull_instant now)
     executor_drive(executor);
     executor->counters.turns++;
     executor->turn_now = now;
-    executor->now_is_stale = false;
+    executor->front.now_is_stale = false;
     executor->turns_with_frees++;
     executor->is_turn = true;
     atomic_store_explicit(&executor->is_calling_back, true, memory_order_relaxed);

@@ -194,6 +194,7 @@ int h2_stream_trailers(struct h2_stream *stream, unsigned grpc_status, const cha
     if (rc == LULL_OK) {
         stream->has_trailers = true;
         stream->out.ends = true;
+        outbox_seal(&stream->out);
         executor_post_flush(stream->transport->executor, &stream->transport->flush);
     }
     return rc;

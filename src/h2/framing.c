@@ -25,21 +25,6 @@
 #define RUN_BYTES ((size_t)4096)
 #define RUN_KEEP  64
 
-void framing_prefix(uint8_t prefix[FRAMING_PREFIX_BYTES], uint32_t len)
-{
-    prefix[0] = 0;
-    prefix[1] = (uint8_t)(len >> 24);
-    prefix[2] = (uint8_t)(len >> 16);
-    prefix[3] = (uint8_t)(len >> 8);
-    prefix[4] = (uint8_t)len;
-}
-
-uint32_t framing_length(const uint8_t prefix[FRAMING_PREFIX_BYTES])
-{
-    return (uint32_t)prefix[1] << 24 | (uint32_t)prefix[2] << 16 | (uint32_t)prefix[3] << 8 |
-           prefix[4];
-}
-
 static struct lull_slab *new_slab(struct h2_transport *t, size_t len)
 {
     struct lull_slab *slab;
@@ -78,18 +63,6 @@ bool h2_run_join(struct h2_run *run, struct lull_slice message)
     }
     run->more += FRAMING_PREFIX_BYTES + message.len;
     lull_slice_unref(message);
-    return true;
-}
-
-bool h2_run_next(struct h2_run *run)
-{
-    if (run->more == 0) {
-        return false;
-    }
-    const uint8_t *prefix = run->message.data + run->message.len;
-    run->message.data = prefix + FRAMING_PREFIX_BYTES;
-    run->message.len = framing_length(prefix);
-    run->more -= FRAMING_PREFIX_BYTES + run->message.len;
     return true;
 }
 

@@ -16,10 +16,21 @@ struct h2_stream;
 
 #define FRAMING_PREFIX_BYTES 5
 
-void framing_prefix(uint8_t prefix[FRAMING_PREFIX_BYTES], uint32_t len);
+static inline void framing_prefix(uint8_t prefix[FRAMING_PREFIX_BYTES], uint32_t len)
+{
+    prefix[0] = 0;
+    prefix[1] = (uint8_t)(len >> 24);
+    prefix[2] = (uint8_t)(len >> 16);
+    prefix[3] = (uint8_t)(len >> 8);
+    prefix[4] = (uint8_t)len;
+}
 
 /* What a prefix says. */
-uint32_t framing_length(const uint8_t prefix[FRAMING_PREFIX_BYTES]);
+static inline uint32_t framing_length(const uint8_t prefix[FRAMING_PREFIX_BYTES])
+{
+    return (uint32_t)prefix[1] << 24 | (uint32_t)prefix[2] << 16 | (uint32_t)prefix[3] << 8 |
+           prefix[4];
+}
 
 /* Bytes of DATA, cut anywhere. Tells on_message for each whole message, or on_run for several; a fault ends the stream. */
 void framing_on_data(struct h2_stream *stream, const uint8_t *bytes, size_t len);

@@ -20,7 +20,6 @@
  * OUTBOX_LONG_BYTES: it goes to the socket from where it is. Packs are begun as far as what is queued fills a part of them: one that a
  * larger message follows stays as empty as it is, and a peer that does not read leaves it there.
  */
-#define SMALL_BYTES      ((size_t)512)
 #define PACK_BYTES       ((size_t)1024) /* takes any small message */
 #define LONG_PACK_BYTES  ((size_t)8192)
 #define PACKS_KEEP       64
@@ -36,6 +35,7 @@ void outbox_init(struct outbox *outbox)
     outbox->waits = false;
     outbox->was_full = false;
     outbox->bytes = 0;
+    outbox->room = 0;
     outbox->pack_bytes = 0;
 }
 
@@ -75,6 +75,9 @@ static struct outbox_message *claim(struct h2_transport *t, struct outbox *outbo
 static void release(struct h2_transport *t, struct outbox *outbox, struct outbox_message *message)
 {
     list_remove(&message->link);
+    if (list_is_empty(&outbox->messages)) {
+        outbox_seal(outbox);
+    }
     if (message->prefix_len == 0) {
         outbox->pack_bytes -= slab_capacity(message->payload.slab);
     }
@@ -85,32 +88,6 @@ static void release(struct h2_transport *t, struct outbox *outbox, struct outbox
         /* unguarded: the message was just taken out of the queue it was in, and nothing else points at it. */
         lull_recycler_release_unguarded(t->outbox.nodes, message);
     }
-}
-
-static struct outbox_message *last_of(const struct outbox *outbox)
-{
-    return list_is_empty(&outbox->messages) ? NULL
-                                            : LIST_ENTRY(outbox->messages.prev, struct outbox_message, link);
-}
-
-/* True: a small message went into the pack at the end of the queue. */
-static bool join_pack(const struct outbox *outbox, struct lull_slice message)
-{
-    struct outbox_message *last = last_of(outbox);
-    if (message.len > SMALL_BYTES || last == NULL || last->prefix_len != 0) {
-        return false;
-    }
-    struct lull_slab *slab = last->payload.slab;
-    if (slab_capacity(slab) - last->payload.len < FRAMING_PREFIX_BYTES + message.len) {
-        return false;
-    }
-    uint8_t *at = slab_bytes(slab) + last->payload.len;
-    framing_prefix(at, (uint32_t)message.len);
-    if (message.len > 0) {
-        memcpy(at + FRAMING_PREFIX_BYTES, message.data, message.len);
-    }
-    last->payload.len += FRAMING_PREFIX_BYTES + message.len;
-    return true;
 }
 
 static struct lull_slab *claim_pack(struct h2_transport *t, const struct outbox *outbox)
@@ -137,38 +114,41 @@ static bool begin_pack(struct h2_transport *t, struct outbox *outbox, struct out
     node->payload.len = 0;
     node->payload.slab = slab;
     node->prefix_len = 0;
+    outbox->pack = node;
+    outbox->room_at = slab_bytes(slab);
+    outbox->room = slab_capacity(slab);
     return true;
 }
 
 static int push_node(struct h2_transport *t, struct outbox *outbox, struct lull_slice message)
 {
-    const bool is_behind_another = message.len <= SMALL_BYTES && last_of(outbox) != NULL;
+    const bool is_behind_another =
+        message.len <= OUTBOX_SMALL_BYTES && !list_is_empty(&outbox->messages);
     struct outbox_message *node = claim(t, outbox);
     if (node == NULL) {
         return LULL_RC_NOMEM;
     }
+    outbox_seal(outbox);
     const bool is_pack = is_behind_another && begin_pack(t, outbox, node);
     node->done = 0;
     list_init(&node->link);
     list_push_back(&outbox->messages, &node->link);
     if (is_pack) {
-        (void)join_pack(outbox, message);
+        (void)outbox_add(outbox, message.data, message.len);
         return LULL_OK;
     }
     node->payload = lull_slice_ref(message);
     node->prefix_len = FRAMING_PREFIX_BYTES;
     framing_prefix(node->prefix, (uint32_t)message.len);
+    outbox->bytes += FRAMING_PREFIX_BYTES + message.len;
+    outbox->was_full = outbox->was_full || outbox->bytes >= OUTBOX_FULL_BYTES;
     return LULL_OK;
 }
 
 int outbox_push(struct h2_transport *t, struct outbox *outbox, struct lull_slice message)
 {
-    const int rc = join_pack(outbox, message) ? LULL_OK : push_node(t, outbox, message);
-    if (rc == LULL_OK) {
-        outbox->bytes += FRAMING_PREFIX_BYTES + message.len;
-        outbox->was_full = outbox->was_full || outbox->bytes >= H2_STREAM_FULL_BYTES;
-    }
-    return rc;
+    return outbox_add(outbox, message.data, message.len) ? LULL_OK
+                                                         : push_node(t, outbox, message);
 }
 
 void outbox_clear(struct h2_transport *t, struct outbox *outbox)
@@ -293,6 +273,9 @@ void outbox_wake(struct h2_stream *stream)
 
 int h2_stream_send(struct h2_stream *stream, struct lull_slice message, bool ends)
 {
+    if (!ends && h2_stream_add(stream, message)) {
+        return LULL_OK;
+    }
     int rc = judge(stream);
     if (rc == LULL_OK && message.len > UINT32_MAX) {
         rc = LULL_RC_LIMIT;
@@ -301,7 +284,10 @@ int h2_stream_send(struct h2_stream *stream, struct lull_slice message, bool end
         rc = outbox_push(stream->transport, &stream->out, message);
     }
     if (rc == LULL_OK) {
-        stream->out.ends = ends && !transport_is_server(stream->transport);
+        if (ends && !transport_is_server(stream->transport)) {
+            stream->out.ends = true;
+            outbox_seal(&stream->out);
+        }
         outbox_wake(stream);
     }
     return rc;
@@ -315,12 +301,8 @@ int h2_stream_end(struct h2_stream *stream)
     }
     if (rc == LULL_OK) {
         stream->out.ends = true;
+        outbox_seal(&stream->out);
         outbox_wake(stream);
     }
     return rc;
-}
-
-size_t h2_stream_queued_bytes(const struct h2_stream *stream)
-{
-    return stream->out.bytes;
 }

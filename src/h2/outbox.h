@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/list.h"
 #include "h2/framing.h"
@@ -23,6 +24,12 @@ struct lull_recycler;
 
 /* From here a run of payload bytes goes from the message's own memory. */
 #define OUTBOX_LONG_BYTES ((size_t)4096)
+
+/* Up to here a message that is not alone is copied. */
+#define OUTBOX_SMALL_BYTES ((size_t)512)
+
+/* What is queued is too much from here on. */
+#define OUTBOX_FULL_BYTES ((size_t)64 * 1024)
 
 struct outbox_message {
     struct list_node link;
@@ -40,6 +47,9 @@ struct outbox {
     bool waits;     /* nghttp2 was told that there is nothing yet, and asks no more */
     bool was_full;  /* on_writable is owed when there is room */
     size_t bytes;   /* that no frame has */
+    uint8_t *room_at;            /* where the next small message goes, */
+    size_t room;                 /* how many bytes there are, 0: it is not that simple, */
+    struct outbox_message *pack; /* and in which pack, the last message: see outbox_add */
     size_t pack_bytes; /* of memory in packs */
 };
 
@@ -60,6 +70,34 @@ struct outbox_run {
 };
 
 void outbox_init(struct outbox *outbox);
+
+/*
+ * Copies a small message behind the one before it, where most of those go that are sent together. While there is room the stream
+ * is open to more, and nghttp2 knows that it has something to send: neither needs to be asked. False: outbox_push.
+ */
+static inline bool outbox_add(struct outbox *outbox, const uint8_t *data, size_t len)
+{
+    if (len > OUTBOX_SMALL_BYTES || FRAMING_PREFIX_BYTES + len > outbox->room) {
+        return false;
+    }
+    framing_prefix(outbox->room_at, (uint32_t)len);
+    if (len > 0) {
+        memcpy(outbox->room_at + FRAMING_PREFIX_BYTES, data, len);
+    }
+    len += FRAMING_PREFIX_BYTES;
+    outbox->room_at += len;
+    outbox->room -= len;
+    outbox->pack->payload.len += len;
+    outbox->bytes += len;
+    outbox->was_full = outbox->was_full || outbox->bytes >= OUTBOX_FULL_BYTES;
+    return true;
+}
+
+/* Nothing follows what is queued: there is no room from here on. */
+static inline void outbox_seal(struct outbox *outbox)
+{
+    outbox->room = 0;
+}
 
 /* Puts a message [ref, or copied] at the end. LULL_OK or LULL_RC_NOMEM. Its length fits a prefix. */
 int outbox_push(struct h2_transport *t, struct outbox *outbox, struct lull_slice message);

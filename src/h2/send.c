@@ -16,6 +16,9 @@
 #define FRAME_HEAD_BYTES ((size_t)9)
 #define FRAME_MAX_BYTES  (FRAME_HEAD_BYTES + 1 + 16384)
 
+/* So little of a stream's queue goes with the write that has the rest of it: of a full queue, the small message that made it full. */
+#define TAIL_BYTES ((size_t)1024)
+
 /* Pieces that one frame may add: of 16 KiB three runs can be 4 KiB long and so not copied, each with something before it. */
 #define FRAME_PIECES 7
 
@@ -32,6 +35,7 @@ struct batch {
     size_t total;
     bool is_paused; /* mem_send said 0 because we asked it to stop, not because there is no more */
     bool is_full;
+    bool has_tail; /* of the stream that was last asked, so little is left */
 };
 
 void send_init(struct send_state *send)
@@ -52,7 +56,8 @@ void send_fini(struct send_state *send)
 
 static bool has_room(const struct batch *batch)
 {
-    return batch->total < EXECUTOR_BUFFER_BYTES &&
+    const size_t most = EXECUTOR_BUFFER_BYTES + (batch->has_tail ? TAIL_BYTES : 0);
+    return batch->total < most &&
            EXECUTOR_BUFFER_BYTES - batch->buffer_len >= FRAME_MAX_BYTES &&
            batch->count + FRAME_PIECES <= IO_PIECES_MAX;
 }
@@ -210,6 +215,7 @@ static int pull(struct h2_transport *t, struct batch *batch)
 /* Frames have some of the queue: is there room for the owner again? */
 static void note_room(struct h2_transport *t, struct h2_stream *stream)
 {
+    t->send.batch->has_tail = stream->out.bytes > 0 && stream->out.bytes <= TAIL_BYTES;
     if (stream->out.was_full && stream->out.bytes < H2_STREAM_ROOM_BYTES) {
         stream->out.was_full = false;
         list_push_back(&t->send.writable, &stream->writable_link);
@@ -477,6 +483,7 @@ static bool send_round(struct h2_transport *t)
     batch.buffer_len = 0;
     batch.total = 0;
     batch.is_full = false;
+    batch.has_tail = false;
     batch.buffer = executor_write_buffer(t->executor);
     if (batch.buffer == NULL) {
         transport_lose(t, H2_LOST_NOMEM, 0, "no memory for the write buffer");

@@ -4,7 +4,7 @@
  *
  * Decides: what is copied, when to stop, when to want writability. Each pointer that nghttp2_session_mem_send gives aliases one buffer,
  * so frames are copied into the executor's write buffer (RULINGS 24); a payload of 4 KiB or more goes from the message's own memory.
- * Nothing is pulled while the socket has not taken the last write, and at most 64 KiB and a frame at a time, so that PING and
+ * Nothing is pulled while the socket has not taken the last write, and at most 65 KiB and a frame at a time, so that PING and
  * RST_STREAM never stand behind much DATA. Called by transport.c, session_cb.c and recv.c.
  */
 #ifndef H2_SEND_H

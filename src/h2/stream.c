@@ -79,6 +79,7 @@ static void set_end(struct h2_stream *stream, enum h2_end kind)
     stream->end.kind = kind;
     stream->end.was_finished = stream->peer_ended;
     stream->has_local_end = true;
+    outbox_seal(&stream->out);
 }
 
 static void set_code(struct h2_stream *stream, uint32_t code)

@@ -76,7 +76,7 @@ struct h2_stream_ops {
 };
 
 /* h2_stream_queued_bytes from which an owner should stop sending, and below which on_writable is told. */
-#define H2_STREAM_FULL_BYTES ((size_t)64 * 1024)
+#define H2_STREAM_FULL_BYTES OUTBOX_FULL_BYTES
 #define H2_STREAM_ROOM_BYTES ((size_t)32 * 1024)
 
 /* Embedded in its owner; set up by h2_stream_init, given to h2_transport_open. Fields belong to h2/. */
@@ -125,7 +125,17 @@ struct h2_stream {
 bool h2_run_join(struct h2_run *run, struct lull_slice message);
 
 /* The next message of the run, under the run's reference. False: there is none, and nothing changed. */
-bool h2_run_next(struct h2_run *run);
+static inline bool h2_run_next(struct h2_run *run)
+{
+    if (run->more == 0) {
+        return false;
+    }
+    const uint8_t *prefix = run->message.data + run->message.len;
+    run->message.data = prefix + FRAMING_PREFIX_BYTES;
+    run->message.len = framing_length(prefix);
+    run->more -= FRAMING_PREFIX_BYTES + run->message.len;
+    return true;
+}
 
 /* Takes the next message [own]. True: there are more, each with a reference of its own. */
 bool h2_run_take(struct h2_run *run, struct lull_slice *message);
@@ -154,8 +164,17 @@ int h2_stream_send(struct h2_stream *stream, struct lull_slice message /* [ref] 
 /* Half-close behind what is queued (clients; a server ends by h2_stream_trailers). Codes as h2_stream_send. Not from an op. */
 int h2_stream_end(struct h2_stream *stream);
 
-/* Bytes of messages, prefixes included, that no frame has yet. A blocked socket adds at most 64 KiB and a frame to them. */
-size_t h2_stream_queued_bytes(const struct h2_stream *stream);
+/* Bytes of messages, prefixes included, that no frame has yet. A blocked socket adds at most 65 KiB and a frame to them. */
+static inline size_t h2_stream_queued_bytes(const struct h2_stream *stream)
+{
+    return stream->out.bytes;
+}
+
+/* h2_stream_send in one step, where a small message [copied] goes behind another. False: h2_stream_send it is. */
+static inline bool h2_stream_add(struct h2_stream *stream, struct lull_slice message)
+{
+    return outbox_add(&stream->out, message.data, message.len);
+}
 
 /*
  * The application has taken one message of so many payload bytes: one call for each message told, on a stream without auto_consume.

@@ -25,6 +25,7 @@ check_PROGRAMS += \
 	tests/unit/channel/call_refusal_test \
 	tests/unit/channel/call_flush_test \
 	tests/unit/channel/call_retry_test \
+	tests/unit/channel/call_send_small_test \
 	tests/unit/channel/call_send_test \
 	tests/unit/channel/call_start_test \
 	tests/unit/channel/call_stream_cost_test \
@@ -69,6 +70,7 @@ tests_unit_channel_call_receive_test_SOURCES = tests/unit/channel/call_receive_t
 tests_unit_channel_call_refusal_test_SOURCES = tests/unit/channel/call_refusal_test.c $(TOLD_RIG)
 tests_unit_channel_call_flush_test_SOURCES = tests/unit/channel/call_flush_test.c $(TOLD_RIG)
 tests_unit_channel_call_retry_test_SOURCES = tests/unit/channel/call_retry_test.c $(CHANNEL_RIG)
+tests_unit_channel_call_send_small_test_SOURCES = tests/unit/channel/call_send_small_test.c $(TOLD_RIG)
 tests_unit_channel_call_send_test_SOURCES = tests/unit/channel/call_send_test.c $(TOLD_RIG)
 tests_unit_channel_call_start_test_SOURCES = tests/unit/channel/call_start_test.c $(TOLD_RIG)
 tests_unit_channel_call_stream_cost_test_SOURCES = tests/unit/channel/call_stream_cost_test.c $(TOLD_RIG)
