@@ -14,11 +14,6 @@ void call_messages_init(struct call_messages *messages)
     messages->has_first = false;
 }
 
-static struct call_message *message_of(struct list_node *node)
-{
-    return node == NULL ? NULL : LIST_ENTRY(node, struct call_message, link);
-}
-
 struct call_message *call_messages_push(struct call_arenas *arenas, struct call_messages *messages,
                                         struct lull_slice message)
 {
@@ -67,13 +62,10 @@ void call_messages_clear(struct call_arenas *arenas, struct call_messages *messa
     }
 }
 
-struct call_message *call_messages_first(const struct call_messages *messages)
-{
-    return message_of(list_first(&messages->queue));
-}
-
 struct call_message *call_messages_next(const struct call_messages *messages,
                                         const struct call_message *message)
 {
-    return message->link.next == &messages->queue ? NULL : message_of(message->link.next);
+    return message->link.next == &messages->queue
+               ? NULL
+               : LIST_ENTRY(message->link.next, struct call_message, link);
 }

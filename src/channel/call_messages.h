@@ -47,7 +47,12 @@ struct lull_slice call_messages_take(struct call_arenas *arenas, struct call_mes
 void call_messages_clear(struct call_arenas *arenas, struct call_messages *messages);
 
 /* The first one, or the one behind another; NULL: there is none. */
-struct call_message *call_messages_first(const struct call_messages *messages);
+static inline struct call_message *call_messages_first(const struct call_messages *messages)
+{
+    struct list_node *node = list_first(&messages->queue);
+    return node == NULL ? NULL : LIST_ENTRY(node, struct call_message, link);
+}
+
 struct call_message *call_messages_next(const struct call_messages *messages,
                                         const struct call_message *message);
 

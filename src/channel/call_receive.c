@@ -97,39 +97,55 @@ struct burst {
     size_t bytes;
 };
 
-/* The next message, which is there until the one after it is taken, whatever the application does. */
-static struct lull_slice take(struct lull_call *call, struct burst *burst)
+/* The message at hand, which is there until the one after it is taken, whatever the application does. True: more may be told. */
+static inline bool tell(struct lull_call *call, struct burst *burst, struct lull_slice message)
 {
-    struct call_messages *messages = &call->receiving.messages;
-    struct call_message *first = call_messages_first(messages);
-    struct lull_slice message = first->payload;
-    struct h2_run run = {message, first->more};
-    if (!h2_run_next(&run)) {
-        lull_slice_unref(burst->kept);
-        burst->kept = call_messages_take(call->channel->arenas, messages, first);
-    } else {
-        /* One reference a run, not one a message. */
-        if (burst->kept.slab != message.slab) {
-            lull_slice_unref(burst->kept);
-            burst->kept = lull_slice_ref(message);
-        }
-        first->payload = run.message;
-        first->more = run.more;
-    }
     burst->messages++;
     burst->bytes += message.len;
-    return message;
+    if (call->handler.on_message != NULL) {
+        call->handler.on_message(call, message, call->ctx);
+        executor_on_user_returned(call->channel->executor);
+    }
+    return burst->messages < CALL_RECEIVE_BURST && !call->receiving.is_paused;
+}
+
+/* All of a run but the last message of it, under one reference. */
+static bool tell_run(struct lull_call *call, struct burst *burst, struct call_message *node)
+{
+    struct h2_run run = {node->payload, node->more};
+    bool goes_on = true;
+    if (burst->kept.slab != run.message.slab) {
+        lull_slice_unref(burst->kept);
+        burst->kept = lull_slice_ref(run.message);
+    }
+    while (goes_on) {
+        const struct lull_slice message = run.message;
+        if (!h2_run_next(&run)) {
+            break;
+        }
+        node->payload.data = run.message.data;
+        node->payload.len = run.message.len;
+        node->more = run.more;
+        goes_on = tell(call, burst, message) &&
+                  call_messages_first(&call->receiving.messages) == node;
+    }
+    return goes_on;
+}
+
+static bool tell_last(struct lull_call *call, struct burst *burst, struct call_message *node)
+{
+    lull_slice_unref(burst->kept);
+    burst->kept = call_messages_take(call->channel->arenas, &call->receiving.messages, node);
+    return tell(call, burst, burst->kept);
 }
 
 static void tell_messages(struct lull_call *call)
 {
     struct burst burst = {.kept = lull_slice_static(NULL, 0)};
-    while (burst.messages < CALL_RECEIVE_BURST && call_receive_has_some(call)) {
-        struct lull_slice message = take(call, &burst);
-        if (call->handler.on_message != NULL) {
-            call->handler.on_message(call, message, call->ctx);
-            executor_on_user_returned(call->channel->executor);
-        }
+    struct call_message *node;
+    bool goes_on = !call->receiving.is_paused;
+    while (goes_on && (node = call_messages_first(&call->receiving.messages)) != NULL) {
+        goes_on = node->more > 0 ? tell_run(call, &burst, node) : tell_last(call, &burst, node);
     }
     if (burst.messages > 0) {
         /* The application has had them: the peer may send as much again. */

@@ -187,17 +187,19 @@ static size_t take_message(struct h2_stream *stream, const uint8_t *bytes, size_
 static size_t measure_run(const struct h2_stream *stream, const uint8_t *bytes, size_t most, unsigned *count)
 {
     const uint32_t longest = stream->max_message_bytes < SMALL_BYTES ? stream->max_message_bytes : (uint32_t)SMALL_BYTES;
-    size_t at = 0;
-    *count = 0;
-    while (most - at >= FRAMING_PREFIX_BYTES) {
-        const uint32_t len = framing_length(bytes + at);
-        if (bytes[at] != 0 || len > longest || len > most - at - FRAMING_PREFIX_BYTES) {
+    size_t left = most;
+    unsigned whole = 0;
+    while (left >= FRAMING_PREFIX_BYTES) {
+        const uint32_t len = framing_length(bytes);
+        if (bytes[0] != 0 || len > longest || len > left - FRAMING_PREFIX_BYTES) {
             break;
         }
-        at += FRAMING_PREFIX_BYTES + len;
-        ++*count;
+        bytes += FRAMING_PREFIX_BYTES + len;
+        left -= FRAMING_PREFIX_BYTES + len;
+        whole++;
     }
-    return at;
+    *count = whole;
+    return most - left;
 }
 
 /*
