@@ -196,6 +196,51 @@ START_TEST(what_a_paused_call_holds_takes_memory_of_the_order_of_what_came)
 }
 END_TEST
 
+/* ---- bytes held, by the memory hooks */
+
+/* Frames of so many messages of so many bytes, of two kinds in turn. */
+static const struct shape {
+    unsigned count[2];
+    size_t len[2];
+} shapes[] = {
+    {{1, 1}, {1, 1}},    {{2, 2}, {1, 1}},     {{1, 1}, {0, 0}},     {{10, 10}, {1, 1}},   {{43, 43}, {1, 1}},    {{345, 345}, {1, 1}},
+    {{700, 700}, {1, 1}}, {{1, 43}, {1, 1}},    {{1, 1}, {100, 100}}, {{1, 1}, {257, 257}}, {{1, 1}, {300, 513}},  {{1, 1}, {1, 513}},
+    {{1, 345}, {1, 1}},  {{43, 345}, {1, 1}},  {{1, 700}, {0, 0}},   {{1, 1}, {512, 512}}, {{1, 1}, {1, 512}},     {{3, 43}, {80, 1}},
+};
+
+static size_t add_frame(struct peer *peer, unsigned count, size_t len)
+{
+    static uint8_t frame[16384];
+    for (unsigned i = 0; i < count; i++) {
+        uint8_t *at = frame + i * (5 + len);
+        memset(at, 0, 5 + len);
+        at[3] = (uint8_t)(len >> 8);
+        at[4] = (uint8_t)len;
+    }
+    peer_frame(peer, FRAME_DATA, 0, 1, frame, count * (5 + len));
+    return count * (5 + len);
+}
+
+START_TEST(what_a_peer_sends_that_nobody_takes_is_held_in_three_times_its_bytes)
+{
+    const struct shape *shape = &shapes[_i];
+    struct peer *peer = begin(0, hold);
+    size_t before;
+    size_t came = 0;
+    peer_frame(peer, FRAME_DATA, 0, 1, wire, EACH);
+    rig_settle(&rig);
+    before = rig.memory.live_bytes;
+    for (unsigned i = 0; came < 150000; i++) {
+        came += add_frame(peer, shape->count[i % 2], shape->len[i % 2]);
+        rig_settle(&rig);
+    }
+    ck_assert_uint_le(rig.memory.live_bytes - before, 3 * came);
+    lull_call_cancel(got.call);
+    rig_settle(&rig);
+    end();
+}
+END_TEST
+
 static Suite *call_run_suite(void)
 {
     Suite *s = suite_create("call_run");
@@ -206,6 +251,8 @@ static Suite *call_run_suite(void)
     tcase_add_test(cases, a_pause_within_a_run_holds_the_rest_and_its_credit);
     tcase_add_test(cases, a_kept_message_of_a_run_outlives_the_channel);
     tcase_add_test(cases, what_a_paused_call_holds_takes_memory_of_the_order_of_what_came);
+    tcase_add_loop_test(cases, what_a_peer_sends_that_nobody_takes_is_held_in_three_times_its_bytes, 0,
+                        (int)(sizeof(shapes) / sizeof(shapes[0])));
     suite_add_tcase(s, cases);
     return s;
 }
