@@ -283,6 +283,7 @@ static const struct h2_stream_ops stream_ops = {
     .on_closed = on_closed,
     .on_writable = on_writable,
     .on_progress = on_progress,
+    .owner_bytes = sizeof(struct lull_call),
 };
 
 /* ---- opening */

@@ -65,6 +65,11 @@ struct h2_transport {
     struct h2_transport_end end;
 };
 
+/* From here on what belongs to the open streams fills more than a core's cache. */
+#define MANY_STREAMS 128
+
+#define CACHE_LINE_BYTES 64
+
 static inline bool transport_is_server(const struct h2_transport *t)
 {
     return t->server_ops != NULL;

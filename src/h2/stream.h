@@ -73,6 +73,7 @@ struct h2_stream_ops {
     void (*on_writable)(struct h2_stream *stream);
     /* [nullable] DATA came, be it empty, before what is in it is told, or HEADERS of a 1xx: for those who time the peer's silence. */
     void (*on_progress)(struct h2_stream *stream);
+    size_t owner_bytes; /* of the object that begins with the stream, which these ops go over; 0: not said */
 };
 
 /* h2_stream_queued_bytes from which an owner should stop sending, and below which on_writable is told. */

@@ -264,7 +264,7 @@ void h2_transport_read_now(struct h2_transport *transport)
 {
     LULL_INVARIANT(!transport->session.is_busy,
                    "a read is asked for while nghttp2 is on the stack");
-    if (transport->recv.read_turn != executor_turn_number(transport->executor)) {
+    if (transport->recv.read_turn != executor_turn_number(transport->executor) || transport->recv.again.queued) {
         recv_read(transport);
     }
 }

@@ -116,7 +116,7 @@ const char *h2_transport_last_timeout(const struct h2_transport *transport);
 void h2_transport_close(struct h2_transport *transport, uint32_t code, const char *why);
 
 /*
- * One non-blocking read now, unless this turn has read already: for a timer that is about to condemn the peer or a call (HOUSE,
+ * One non-blocking read now, unless this turn has read all there was already: for a timer that is about to condemn the peer or a call (HOUSE,
  * Reading). What comes is told as ever; the end of a stream or of the transport may be among it. Not from an op.
  */
 void h2_transport_read_now(struct h2_transport *transport);

@@ -405,6 +405,45 @@ END_TEST
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
+/* Of many streams the answers are read little by little, a read a turn; of few all at once. Whoever must know reads on. */
+START_TEST(answers_of_many_streams_are_read_in_several_turns)
+{
+    enum { MANY = 1500, FEW = 100, BYTES = 40 };
+    for (unsigned round = 0; round < 2; round++) {
+        const unsigned count = round == 0 ? MANY : FEW;
+        const size_t sent = (size_t)count * BYTES;
+        unsigned reads_before;
+        uint64_t bytes;
+        world_begin();
+        (void)world_ready(count);
+        for (unsigned i = 0; i < count; i++) {
+            say_answer(2 * i + 1);
+        }
+        reads_before = reads;
+        bytes = t->recv.bytes;
+        run_turn();
+        ck_assert_uint_eq(reads, reads_before + 1);
+        if (count == MANY) {
+            ck_assert_uint_eq(t->recv.bytes - bytes, 16384);
+            ck_assert_uint_gt(calls_open, 0);
+            run_turn();
+            ck_assert_uint_eq(reads, reads_before + 2);
+            h2_transport_read_now(t); /* there is more, and somebody is about to be condemned */
+            ck_assert_uint_eq(reads, reads_before + 3);
+        } else {
+            ck_assert_uint_gt(t->recv.bytes - bytes, sent);
+            ck_assert_uint_eq(calls_open, 0);
+        }
+        run();
+        ck_assert_uint_eq(calls_open, 0);
+        for (unsigned i = 0; i < count; i++) {
+            ck_assert_int_eq(calls[i].end.kind, H2_END_FINISHED);
+        }
+        world_end();
+    }
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("h2/recv");
@@ -427,6 +466,7 @@ static Suite *suite(void)
     tcase_add_test(tc, resets_of_closed_streams_are_ignored);
     tcase_add_test(tc, full_read_is_followed_by_another);
     tcase_add_test(tc, read_now_reads_once_a_turn);
+    tcase_add_test(tc, answers_of_many_streams_are_read_in_several_turns);
     tcase_add_test(tc, life_is_told_for_each_read);
     suite_add_tcase(s, tc);
     return s;
