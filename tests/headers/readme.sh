@@ -9,6 +9,9 @@ build=${abs_top_builddir:?run by make check}
 awk '/^```c$/ { is_in = 1; next } /^```$/ { if (is_in) exit } is_in' "$top/README.md" >"$work/call.c"
 grep -q 'int main' "$work/call.c" || fault "README.md has no program"
 
+# A call is 20 lines, and what it includes.
+test "$(grep -c -v '^#include' "$work/call.c")" -le 20 || fault "README.md's program is longer than 20 lines"
+
 static=
 test -f "$build/.libs/liblull.so" || static=--static
 PKG_CONFIG_PATH=$build
@@ -32,5 +35,10 @@ said=$("$work/call" "unix:$work/socket" 2>&1) && fault "without a server it exit
 case $said in
 *UNAVAILABLE*socket*) ;;
 *) fault "without a server: $said" ;;
+esac
+said=$("$work/call" "127.0.0.1:0" 2>&1) && fault "with a target that is none it exits 0"
+case $said in
+target*port*) ;;
+*) fault "with a target that is none: $said" ;;
 esac
 test "$faults" -eq 0
