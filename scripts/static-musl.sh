@@ -19,10 +19,18 @@ cd "$dir/nghttp2"
 "$nghttp2/configure" --quiet --host="$(uname -m)-linux-musl" CC=musl-gcc CFLAGS=-O2 --enable-lib-only --disable-shared --prefix="$dir/installed"
 make -s -C lib install
 cd "$dir/lull"
-PKG_CONFIG_LIBDIR=$dir/installed/lib/pkgconfig "$top/configure" --quiet CC=musl-gcc \
+PKG_CONFIG_LIBDIR=$dir/installed/lib/pkgconfig "$top/configure" --quiet --enable-werror CC=musl-gcc \
     CPPFLAGS="-idirafter /usr/include -idirafter /usr/include/$(${CC:-cc} -print-multiarch)" \
     --without-openssl --without-cares --disable-shared CHECK_CFLAGS=' ' CHECK_LIBS=' '
 make -s liblull.la
 cd "$dir"
 musl-gcc -static -O2 -s -I"$top/include" -o blocking "$top/examples/blocking.c" lull/.libs/liblull.a installed/lib/libnghttp2.a
-echo "static-musl: $dir/blocking, $(wc -c <blocking) bytes"
+./blocking "unix:$dir/nobody" >said 2>&1 && {
+    echo "static-musl: a call to nobody was answered" >&2
+    exit 1
+}
+grep -q UNAVAILABLE said || {
+    cat said >&2
+    exit 1
+}
+echo "static-musl: passed: $dir/blocking, $(wc -c <blocking) bytes"

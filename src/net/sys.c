@@ -111,7 +111,7 @@ int sys_writev(struct lull_counters *counters, int fd, const struct io_piece *pi
         parts[i].iov_base = (void *)(uintptr_t)pieces[i].data;
         parts[i].iov_len = pieces[i].len;
     }
-    message.msg_iovlen = count;
+    message.msg_iovlen = (unsigned short)count; /* size_t for glibc, int for musl */
     *wrote = 0;
     for (;;) {
         ssize_t n = sendmsg(fd, &message, flags);
