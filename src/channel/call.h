@@ -47,6 +47,7 @@ enum call_stage {
 #define CALL_COMMAND_PAUSE      64u
 #define CALL_COMMAND_RESUME     128u
 
+/* What is looked at together stands together: a hundred calls at once are more than the first cache holds. */
 struct lull_call {
     /* each made by its own init, or before it is first read */
     struct h2_stream stream;
@@ -54,50 +55,44 @@ struct lull_call {
     struct call_sending sending;
     struct call_receiving receiving;
     struct call_timeouts timeouts;
+    struct lull_task dead;
     struct lull_task command_task; /* runs `commands` */
     struct lull_task work_task;    /* judges what came, tells the application */
-    struct lull_task dead;
 
     /* zeros at first, from here to `response` */
     struct lull_channel *channel;
     struct call_arena *arena;
-    void *ctx;
-    lull_unary_fn done;        /* unary */
-    struct lull_slice message; /* unary: the response's first one */
-    struct list_node in_calls;
-    struct list_node in_queue;
-    uint64_t id;
-    atomic_uint commands;
-    atomic_uint refs; /* any thread */
+    struct connection *connection; /* while the stream is open */
     enum call_stage stage;
-    uint32_t max_recv_message_bytes;
+    enum lull_phase phase; /* atomic where call_phase_seen may look */
+    struct lull_instant phase_at;
+    atomic_uint commands;
+    atomic_uint refs;     /* any thread */
     atomic_bool is_taken; /* of a call that blocks: its end is written down, or will not be */
     bool wait_for_ready;
     bool is_unary;
-
-    /* the stream */
     bool is_stream_open;
     bool has_stream_ref; /* the library's reference is the stream's now: work_task gives it back once that is closed */
     bool
         is_sent; /* what the response can answer: all of the request, or, while it goes on, its HEADERS */
-
-    bool was_refused;              /* it was replayed after a refusal: once a call */
-    bool has_goaway;               /* the last connection's, for the text */
-    bool is_delivered;             /* on_closed was called */
-    struct connection *connection; /* while the stream is open */
-    uint64_t stream_closed_turn;   /* the stream's memory is h2's until the end of this turn */
-    uint64_t bytes_read_at_sent;   /* the connection's count when the request was out */
-    uint64_t bytes_read;           /* since then, taken when the stream ended */
-
-    /* attempts */
+    bool was_refused;  /* it was replayed after a refusal: once a call */
+    bool has_goaway;   /* the last connection's, for the text */
+    bool is_delivered; /* on_closed was called */
+    int64_t phase_ns[LULL_PHASE_COUNT];
+    struct lull_instant created_at;
+    struct list_node in_calls;
+    struct list_node in_queue;
+    uint64_t id;
+    uint64_t stream_closed_turn; /* the stream's memory is h2's until the end of this turn */
+    uint64_t bytes_read_at_sent; /* the connection's count when the request was out */
+    uint64_t bytes_read;         /* since then, taken when the stream ended */
+    uint32_t max_recv_message_bytes;
     uint32_t attempts_before; /* the subchannel's count when the call began to wait for it */
     uint32_t attempts;        /* that the call waited for before it got a stream */
     uint32_t retries;         /* unseen ones */
-
-    enum lull_phase phase; /* atomic where call_phase_seen may look */
-    struct lull_instant phase_at;
-    struct lull_instant created_at;
-    int64_t phase_ns[LULL_PHASE_COUNT];
+    struct lull_slice message; /* unary: the response's first one */
+    lull_unary_fn done;        /* unary */
+    void *ctx;
     struct lull_status status;
     struct call_outside outside;
 

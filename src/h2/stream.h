@@ -87,39 +87,40 @@ struct h2_stream {
     struct list_node link;          /* in the transport's list of streams */
     int32_t id;                     /* -1 before HEADERS were submitted */
     uint32_t max_message_bytes;     /* judged on the prefix, before buffering */
+    unsigned headers_seen;          /* header blocks of the response, without 1xx */
     /* sending */
-    struct outbox out;       /* messages that no frame has yet, and the half-close behind them */
-    bool headers_pulled;     /* nghttp2 has made the frame; it may still wait in our own output */
-    bool request_pulled;     /* END_STREAM too */
-    uint64_t headers_end_at; /* where they end in the connection's output, counted in bytes */
-    uint64_t request_end_at;
-    struct list_node headers_link; /* waits until the socket has taken that much */
-    struct list_node request_link;
-    struct list_node writable_link; /* on_writable is owed */
-    struct answer *answer;          /* server: trailers that wait for the queue to empty */
-    unsigned grpc_status;           /* server: of the trailers */
-    bool has_responded;             /* server: the response's HEADERS are nghttp2's */
-    bool has_trailers; /* server: so are the trailers, or they wait in `out` and `answer` */
-    /* receiving */
-    bool auto_consume; /* see h2_stream_init */
-    size_t in_owed;    /* bytes that came and were not credited */
-    size_t in_held; /* bytes of whole messages, prefixes too, that the application has not taken */
-    uint8_t in_prefix[5];
-    uint8_t in_prefix_len;
-    struct lull_slab *in_slab; /* assembly */
-    size_t in_at; /* where the message begins in it */
-    size_t in_len;
-    size_t in_done;
-    struct lull_slab *in_pack; /* held messages that are small share it; NULL when none is held */
-    size_t in_packed;
-    unsigned headers_seen; /* header blocks of the response, without 1xx */
-    /* ends */
+    bool headers_pulled;             /* nghttp2 has made the frame; it may still wait in our own output */
+    bool request_pulled;             /* END_STREAM too */
     bool headers_sent, request_sent; /* handed to the socket */
+    bool has_responded;              /* server: the response's HEADERS are nghttp2's */
+    bool has_trailers; /* server: so are the trailers, or they wait in `out` and `answer` */
+    /* receiving, and ends */
+    bool auto_consume; /* see h2_stream_init */
     bool peer_ended, raw, closed;
     bool was_reset; /* the peer's RST_STREAM came */
     bool
         has_local_end; /* `end` is decided: what on_closed will say; nothing else is told before it */
-    struct h2_stream_end end;
+
+    uint64_t headers_end_at; /* where they end in the connection's output, counted in bytes */
+    uint64_t request_end_at;
+    struct list_node headers_link; /* waits until the socket has taken that much */
+    struct list_node request_link;
+    struct outbox out; /* messages that no frame has yet, and the half-close behind them */
+    struct list_node writable_link; /* on_writable is owed */
+    struct answer *answer;          /* server: trailers that wait for the queue to empty */
+    unsigned grpc_status;           /* server: of the trailers */
+
+    uint8_t in_prefix[5];
+    uint8_t in_prefix_len;
+    size_t in_owed; /* bytes that came and were not credited */
+    size_t in_held; /* bytes of whole messages, prefixes too, that the application has not taken */
+    struct lull_slab *in_slab; /* assembly */
+    size_t in_at;              /* where the message begins in it */
+    size_t in_len;
+    size_t in_done;
+    struct lull_slab *in_pack; /* held messages that are small share it; NULL when none is held */
+    size_t in_packed;
+    struct h2_stream_end end; /* its text is the last */
 };
 
 /* True: the message [own, then] is the run's now, because it lies right behind. False: it needs a run of its own. */
