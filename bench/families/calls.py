@@ -100,6 +100,8 @@ MEMORY = Family(
 WAKEUPS = Family(
     name="wakeups", order=20, title="1000 READY channels without calls", metrics=["wakeups_per_s", "alive", "pings"],
     runs=[Run(row="keepalive@1000", variant="lull", role="lull", server="ng", places=("free",), rounds=1, argv=["callbench", "keepalive", "{port}", "{keepalive}", "n=1000"]),
+          Run(row="alive@1000", variant="lull", role="lull", server="ng", places=("free",), rounds=1, quick=False,
+              argv=["callbench", "keepalive", "{port}", "{alive}", "n=1000"]),
           Run(row="quiet@1000", variant="lull", role="lull", server="ng", places=("free",), rounds=1, argv=["callbench", "quiet", "{port}", "{quiet}", "n=1000"])])
 
 GROWTH = Family(

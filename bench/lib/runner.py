@@ -89,7 +89,7 @@ class Server:
 
 
 class Runner:
-    def __init__(self, builds, results, seconds, waits=(31, 10), once=False, log=None):
+    def __init__(self, builds, results, seconds, waits=(31, 10, 300), once=False, log=None):
         self.builds = builds
         self.results = results
         self.seconds = seconds
@@ -112,7 +112,8 @@ class Runner:
 
     def command(self, run, place):
         """The argv, with the placeholders filled in."""
-        fill = {"seconds": f"{self.seconds:g}", "keepalive": f"{self.waits[0]:g}", "quiet": f"{self.waits[1]:g}", "build": self.builds.build, "src": self.builds.source,
+        fill = {"seconds": f"{self.seconds:g}", "keepalive": f"{self.waits[0]:g}", "quiet": f"{self.waits[1]:g}", "alive": f"{self.waits[2]:g}",
+                "build": self.builds.build, "src": self.builds.source,
                 "tmp": self.directory.name, "port": "", "tls_port": "", "raw_port": "", "ca": ""}
         program = self.builds.find(run.argv[0])
         if run.server:
@@ -142,7 +143,7 @@ class Runner:
         process = start(argv, place, False, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
                         text=True, env=env, start_new_session=True)
         try:
-            out, err = process.communicate(timeout=60 + 60 * self.seconds)
+            out, err = process.communicate(timeout=60 + 60 * self.seconds + max(self.waits))
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
