@@ -64,7 +64,9 @@ void executor_alarm_on_refused(struct lull_executor *executor)
 void executor_alarm_on_turn(struct lull_executor *executor, struct lull_instant now)
 {
     /* Before the inbox is taken: a submit that still finds it set is in what this turn takes. */
-    atomic_store_explicit(&executor->is_soon_asked, false, memory_order_seq_cst);
+    if (atomic_load_explicit(&executor->is_soon_asked, memory_order_seq_cst)) {
+        atomic_store_explicit(&executor->is_soon_asked, false, memory_order_seq_cst);
+    }
     /* Whether it brought this turn or is about to come late: it serves nobody any more. One that came early has been told
      * (executor_on_alarm_gone). */
     if (executor->alarm_at.ns <= now.ns) {

@@ -37,8 +37,8 @@ struct lull_executor {
     struct lull_instant turn_now; /* what this turn or visit goes by; INT64_MIN: not read yet */
     bool is_turn;                 /* who is in context runs a turn */
     bool is_quiet;                /* of the quiet kind */
-    unsigned told_count;          /* roles.c: whose wake-up is due, */
-    struct wait_cell *told[ROLES_TOLD_MAX];
+    unsigned told_count;          /* roles.c: who is to be told, */
+    struct role_waiter *told[ROLES_TOLD_MAX];
     struct role_waiter *leaver;   /* and who polls and was told in this turn; NULL */
     uint64_t turns_with_frees;    /* begun */
     uint32_t task_budget;

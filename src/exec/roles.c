@@ -10,6 +10,7 @@ void role_waiter_init(struct role_waiter *waiter, bool is_driver)
 {
     list_init(&waiter->link);
     wait_cell_init(&waiter->cell);
+    waiter->due = 0;
     waiter->is_driver = is_driver;
 }
 
@@ -25,20 +26,25 @@ static struct role_waiter *waiter_of(struct list_node *node)
 
 /* ---- with the lock held */
 
-/* In context, for the counter and the list. The waiter's memory may be gone from here on. */
+/* In context, for the counter. The waiter's memory may be gone from here on. */
 static void wake(struct lull_executor *executor, struct role_waiter *waiter, uint32_t bits)
 {
-    struct wait_cell *cell = &waiter->cell;
     list_remove(&waiter->link);
     executor->counters.wakeups++;
-    if (!wait_cell_mark(cell, bits)) {
+    wait_cell_set(&waiter->cell, bits);
+}
+
+/* The same, when the turn is over. */
+static void wake_behind(struct lull_executor *executor, struct role_waiter *waiter, uint32_t bits)
+{
+    if (!executor->is_turn || executor->told_count == ROLES_TOLD_MAX) {
+        wake(executor, waiter, bits);
         return;
     }
-    if (executor->is_turn && executor->told_count < ROLES_TOLD_MAX) {
-        executor->told[executor->told_count++] = cell;
-    } else {
-        wait_cell_wake(cell);
-    }
+    list_remove(&waiter->link);
+    executor->counters.wakeups++;
+    waiter->due = bits;
+    executor->told[executor->told_count++] = waiter;
 }
 
 static void hand_over(struct lull_executor *executor)
@@ -74,7 +80,7 @@ bool roles_are_taken(struct lull_executor *executor)
 void roles_enlist(struct lull_executor *executor, struct role_waiter *waiter)
 {
     wait_cell_lock(&executor->roles_lock);
-    if (wait_cell_read(&waiter->cell) != 0) {
+    if (wait_cell_read(&waiter->cell) != 0 || waiter->due != 0) {
         /* What it is to wait for has happened: nobody would take it off the list. */
     } else if (!executor->has_poller) {
         /* Whoever it was has left since this thread looked. Nobody waits, or that one would poll by now. */
@@ -88,19 +94,30 @@ void roles_enlist(struct lull_executor *executor, struct role_waiter *waiter)
     wait_cell_unlock(&executor->roles_lock);
 }
 
+/* A poller's own word: who enlisted and was told to poll is on no list, and nobody else writes there but in context. */
+static void note(struct role_waiter *waiter, uint32_t bits)
+{
+    const uint32_t before = atomic_load_explicit(&waiter->cell.word, memory_order_relaxed);
+    atomic_store_explicit(&waiter->cell.word, before | bits, memory_order_relaxed);
+}
+
 void roles_tell(struct lull_executor *executor, struct role_waiter *waiter, uint32_t bits,
                 bool is_self)
 {
+    if (is_self && (wait_cell_read(&waiter->cell) & ROLE_POLLS) != 0) {
+        note(waiter, bits);
+        executor->leaver = waiter;
+        return;
+    }
     wait_cell_lock(&executor->roles_lock);
     if (is_self) {
         list_remove(&waiter->link);
-        const uint32_t before = atomic_fetch_or_explicit(&waiter->cell.word, bits, memory_order_relaxed);
-        executor->leaver = (before & ROLE_POLLS) != 0 ? waiter : NULL;
+        (void)atomic_fetch_or_explicit(&waiter->cell.word, bits, memory_order_relaxed);
     } else {
         if ((bits & ROLE_COMES) != 0) {
             (void)atomic_fetch_add_explicit(&executor->comers, 1, memory_order_relaxed);
         }
-        wake(executor, waiter, bits);
+        wake_behind(executor, waiter, bits);
     }
     wait_cell_unlock(&executor->roles_lock);
 }
@@ -110,26 +127,26 @@ void roles_tell(struct lull_executor *executor, struct role_waiter *waiter, uint
 void roles_on_turn_end(struct lull_executor *executor)
 {
     if (executor->leaver != NULL) {
-        (void)atomic_fetch_or_explicit(&executor->leaver->cell.word, ROLE_LEFT, memory_order_relaxed);
+        note(executor->leaver, ROLE_LEFT);
         executor->leaver = NULL;
         roles_leave(executor);
     }
 }
 
-unsigned roles_take_told(struct lull_executor *executor, struct wait_cell *cells[])
+unsigned roles_take_told(struct lull_executor *executor, struct role_waiter *told[])
 {
     const unsigned count = executor->told_count;
     for (unsigned i = 0; i < count; i++) {
-        cells[i] = executor->told[i];
+        told[i] = executor->told[i];
     }
     executor->told_count = 0;
     return count;
 }
 
-void roles_wake(struct wait_cell *cells[], unsigned count)
+void roles_wake(struct role_waiter *told[], unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
-        wait_cell_wake(cells[i]);
+        wait_cell_set(&told[i]->cell, told[i]->due);
     }
 }
 

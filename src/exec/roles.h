@@ -33,6 +33,7 @@ struct lull_executor;
 struct role_waiter {
     struct list_node link;
     struct wait_cell cell;
+    uint32_t due;   /* bits, when it is told behind the turn */
     bool is_driver; /* it wants to poll for longer than one answer takes: it comes first */
 };
 
@@ -50,8 +51,9 @@ bool roles_are_taken(struct lull_executor *executor);
 void roles_enlist(struct lull_executor *executor, struct role_waiter *waiter);
 
 /*
- * What it waited for has happened: it is enlisted no more and wakes, unless it is this thread itself. Told in a turn it wakes when that is
- * over, or before it calls somebody back: a thread that is woken earlier may run at once, and would stand in front of the context. If it
+ * What it waited for has happened: it is enlisted no more and wakes, unless it is this thread itself. In a turn it is told when that is
+ * over, or before somebody else is called back: a thread that is woken earlier may run at once, and would stand in front of the context.
+ * From here on it waits for that, whatever its deadline. If it
  * is this thread, and it polls, it leaves with the turn. In context.
  */
 void roles_tell(struct lull_executor *executor, struct role_waiter *waiter, uint32_t bits, bool is_self);
@@ -59,9 +61,9 @@ void roles_tell(struct lull_executor *executor, struct role_waiter *waiter, uint
 /* A turn's end: who was told and polls leaves. In context. */
 void roles_on_turn_end(struct lull_executor *executor);
 
-/* Whose wake-up is due: their number, into cells[ROLES_TOLD_MAX]. In context; they are woken behind it. */
-unsigned roles_take_told(struct lull_executor *executor, struct wait_cell *cells[]);
-void roles_wake(struct wait_cell *cells[], unsigned count);
+/* Who is to be told: their number, into told[ROLES_TOLD_MAX]. In context; they are woken behind it, and may be gone then. */
+unsigned roles_take_told(struct lull_executor *executor, struct role_waiter *told[]);
+void roles_wake(struct role_waiter *told[], unsigned count);
 
 /* Both: somebody is about to be called back. In context. */
 void roles_wake_told(struct lull_executor *executor);

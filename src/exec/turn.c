@@ -120,7 +120,7 @@ static void run_phases(struct lull_executor *executor)
 /* The turn of an executor that has just been claimed. */
 static void run_claimed(struct lull_executor *executor, struct lull_instant now)
 {
-    struct wait_cell *told[ROLES_TOLD_MAX];
+    struct role_waiter *told[ROLES_TOLD_MAX];
     if (executor->is_orphan) {
         executor_yield(executor);
         return;

@@ -31,21 +31,21 @@ struct two_words {
 };
 
 /* The address is all that the kernel looks at: one whose sleeper has left wakes nobody, or somebody who then looks again. */
-void wait_cell_wake(struct wait_cell *cell)
+static void wake_one(struct wait_cell *cell)
 {
     (void)syscall(SYS_futex, &cell->word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-bool wait_cell_mark(struct wait_cell *cell, uint32_t bits)
+void wait_cell_set(struct wait_cell *cell, uint32_t bits)
 {
     (void)atomic_fetch_or_explicit(&cell->word, bits, memory_order_seq_cst);
-    return true;
+    wake_one(cell);
 }
 
 void wait_cell_bump(struct wait_cell *cell)
 {
     (void)atomic_fetch_add_explicit(&cell->word, 1, memory_order_seq_cst);
-    wait_cell_wake(cell);
+    wake_one(cell);
 }
 
 /* A cell that is a lock: 0 free, 1 held, 2 held and somebody sleeps on it. */
@@ -63,7 +63,7 @@ void wait_cell_lock(struct wait_cell *cell)
 void wait_cell_unlock(struct wait_cell *cell)
 {
     if (atomic_exchange_explicit(&cell->word, 0, memory_order_release) == 2) {
-        wait_cell_wake(cell);
+        wake_one(cell);
     }
 }
 
@@ -98,18 +98,12 @@ void wait_cell_fini(struct wait_cell *cell)
     (void)pthread_mutex_destroy(&cell->mutex);
 }
 
-bool wait_cell_mark(struct wait_cell *cell, uint32_t bits)
+void wait_cell_set(struct wait_cell *cell, uint32_t bits)
 {
     (void)pthread_mutex_lock(&cell->mutex);
     (void)atomic_fetch_or_explicit(&cell->word, bits, memory_order_seq_cst);
     (void)pthread_cond_signal(&cell->changed);
     (void)pthread_mutex_unlock(&cell->mutex);
-    return false;
-}
-
-void wait_cell_wake(struct wait_cell *cell)
-{
-    (void)cell;
 }
 
 void wait_cell_bump(struct wait_cell *cell)
@@ -158,10 +152,3 @@ bool wait_cell_wait(struct wait_cell *cell, uint32_t seen, int64_t timeout_ns)
 }
 
 #endif
-
-void wait_cell_set(struct wait_cell *cell, uint32_t bits)
-{
-    if (wait_cell_mark(cell, bits)) {
-        wait_cell_wake(cell);
-    }
-}

@@ -40,13 +40,6 @@ static inline uint32_t wait_cell_read(const struct wait_cell *cell)
 /* Sets bits of the word and wakes one sleeper. The cell may be gone when this returns: the sleeper's memory is the sleeper's. Any thread. */
 void wait_cell_set(struct wait_cell *cell, uint32_t bits);
 
-/*
- * The two halves of that. _mark sets the bits and says whether _wake is to follow, of the cell's address alone: its memory may be gone by
- * then. A sleeper that looks in between goes on by itself. Any thread.
- */
-bool wait_cell_mark(struct wait_cell *cell, uint32_t bits);
-void wait_cell_wake(struct wait_cell *cell);
-
 /* Counts the word up and wakes one sleeper. Any thread. */
 void wait_cell_bump(struct wait_cell *cell);
 

@@ -111,7 +111,9 @@ int loop_builtin_begin(struct loop_builtin *loop, struct lull_instant until,
     struct lull_executor *executor = loop->base.executor;
     int err;
 
-    executor_take(executor);
+    if (!lull_executor_in_context(executor)) {
+        executor_take(executor);
+    }
     loop_tell_stop(&loop->base);
     loop->is_time_up = false;
     executor_flush_held(executor);
@@ -156,7 +158,10 @@ void loop_builtin_turn(struct loop_builtin *loop, int err)
         executor_on_alarm_gone(loop->base.executor);
     }
     loop->is_alarm_due = false;
-    __atomic_store_n(&loop->is_due, 0, __ATOMIC_SEQ_CST);
+    /* A store of this kind costs more than a look. Whoever asks behind the look gets the next round. */
+    if (__atomic_load_n(&loop->is_due, __ATOMIC_SEQ_CST) != 0) {
+        __atomic_store_n(&loop->is_due, 0, __ATOMIC_SEQ_CST);
+    }
     if (err == 0) {
         executor_turn_taken(loop->base.executor);
     } else {

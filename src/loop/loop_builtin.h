@@ -49,7 +49,7 @@ bool loop_builtin_is_turn_due(struct loop_builtin *loop);
 
 /*
  * A round is `begin`, the poll, `wake`, hearing what came, `turn`. `begin` calls `prepare` in context: it opens and lists what is polled and
- * may move `until` earlier; 0 or an errno. *timeout_ms is rounded up, so that the sleep is never shorter than asked for. The turn is
+ * may move `until` earlier; 0 or an errno. Who has the context already, behind a quiet turn, need not give it back before. *timeout_ms is rounded up, so that the sleep is never shorter than asked for. The turn is
  * given up while the thread sleeps.
  */
 int loop_builtin_begin(struct loop_builtin *loop, struct lull_instant until,

@@ -17,6 +17,7 @@
 struct unary {
     struct sync_wait wait;
     struct lull_sync_result *result;
+    bool has_call; /* the caller's handle of it */
 };
 
 /* The caller may be gone: of the two, only who comes first touches what is the caller's. */
@@ -31,6 +32,11 @@ static void on_done(struct lull_call *call, const struct lull_unary_result *resu
     if (is_first(call)) {
         sync_result_keep(unary->result, &result->status, &result->headers, &result->trailers,
                          result->message);
+        if (sync_wait_is_own(&unary->wait)) {
+            /* In context, where that costs no visit. */
+            unary->has_call = false;
+            lull_call_unref(call);
+        }
         sync_wait_tell(&unary->wait);
     }
 }
@@ -67,6 +73,7 @@ static int make(struct lull_channel *channel, const struct lull_call_options *op
                 struct lull_slice request, struct unary *unary, struct lull_error *error)
 {
     struct lull_call *call = NULL;
+    unary->has_call = true;
     sync_wait_ask(&unary->wait);
     int rc = lull_call_unary(channel, options, request, on_done, unary, &call, error);
     if (rc != LULL_OK) {
@@ -76,7 +83,9 @@ static int make(struct lull_channel *channel, const struct lull_call_options *op
     sync_wait_calls_back(&unary->wait, &call->work_task);
     sync_wait_go(&unary->wait);
     rc = await(unary, call, error);
-    lull_call_unref(call);
+    if (unary->has_call) {
+        lull_call_unref(call);
+    }
     return rc;
 }
 

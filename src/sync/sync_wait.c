@@ -72,9 +72,13 @@ void sync_wait_go(struct sync_wait *wait)
         roles_enlist(executor, &wait->waiter);
     }
     if (wait->is_inside) {
-        executor_quiet_turn_shared(executor, (told(wait) & ROLE_POLLS) == 0);
+        const bool polls = (told(wait) & ROLE_POLLS) != 0;
+        executor_quiet_turn_shared(executor, !polls);
+        /* A round of the built-in loop begins in context. */
+        if (!polls) {
+            sync_wait_stay(wait);
+        }
     }
-    sync_wait_stay(wait);
 }
 
 void sync_wait_stay(struct sync_wait *wait)
@@ -99,6 +103,7 @@ void sync_wait_flush(struct sync_wait *wait)
 static void leave(struct sync_wait *wait, uint32_t bits)
 {
     const bool polls = wait->polls || (bits & ROLE_POLLS) != 0;
+    sync_wait_stay(wait);
     if ((bits & ROLE_COMES) != 0) {
         roles_come(wait->executor);
     }
@@ -128,6 +133,7 @@ enum sync_wait_end sync_wait_run(struct sync_wait *wait, struct lull_instant unt
     while (((bits = told(wait)) & ROLE_DONE) == 0) {
         wait->polls = wait->polls || (bits & ROLE_POLLS) != 0;
         if (wait->polls) {
+            wait->is_inside = false;
             if (wait->loop->ops->run_once(wait->loop, lull_at(LULL_NEVER)) != 0 && !sync_wait_is_told(wait)) {
                 return SYNC_WAIT_NO_LOOP;
             }
@@ -155,9 +161,14 @@ bool sync_wait_is_told(const struct sync_wait *wait)
     return (told(wait) & ROLE_DONE) != 0;
 }
 
+bool sync_wait_is_own(const struct sync_wait *wait)
+{
+    return wait->thread == thread_id();
+}
+
 void sync_wait_tell(struct sync_wait *wait)
 {
-    const bool is_self = wait->thread == thread_id();
+    const bool is_self = sync_wait_is_own(wait);
     roles_tell(wait->executor, &wait->waiter, is_self ? ROLE_DONE : ROLE_DONE | ROLE_COMES, is_self);
 }
 

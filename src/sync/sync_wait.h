@@ -72,6 +72,9 @@ void sync_wait_until_told(struct sync_wait *wait);
 /* It has happened; the waiter may be gone when this returns. In a turn. */
 void sync_wait_tell(struct sync_wait *wait);
 
+/* This thread is the one that waits. */
+bool sync_wait_is_own(const struct sync_wait *wait);
+
 /* It has been told. */
 bool sync_wait_is_told(const struct sync_wait *wait);
 

@@ -175,15 +175,17 @@ static void tell_both(struct lull_task *task, struct lull_executor *executor)
     (void)task;
     roles_tell(executor, &first, ROLE_DONE | ROLE_COMES, false);
     roles_tell(executor, &second, ROLE_DONE, true);
+    roles_enlist(executor, &first); /* too late: it is told behind the turn */
+    ck_assert_uint_eq(told(&first), 0);
     ck_assert_uint_eq(told(&second), ROLE_POLLS | ROLE_DONE);
     ck_assert(roles_are_taken(executor));
 }
 
 static void look(struct lull_task *task, struct lull_executor *executor)
 {
-    struct wait_cell *cells[ROLES_TOLD_MAX];
+    struct role_waiter *due[ROLES_TOLD_MAX];
     (void)task;
-    seen_by_foreign = roles_take_told(executor, cells);
+    seen_by_foreign = roles_take_told(executor, due);
 }
 
 /* The second polls, the first and a driver wait. */
