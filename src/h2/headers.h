@@ -65,7 +65,8 @@ struct headers_state {
     size_t own_count; /* of our own fields in it */
     char number[12];  /* the last grpc-status */
     /* coming in */
-    struct h2_stream *stream; /* whose block it is; NULL: nobody's */
+    struct h2_stream *stream; /* whose block comes in; NULL: nobody's, or none does */
+    uint32_t block_number;    /* among those of all connections */
     struct metadata_list block;
     int http_status; /* -1: none yet */
 };

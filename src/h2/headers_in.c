@@ -23,7 +23,7 @@ void headers_begin(struct h2_transport *t, struct h2_stream *stream)
     metadata_list_reset(&t->headers.block);
     t->headers.stream = stream;
     t->headers.http_status = -1;
-    t->stock->known.blocks++;
+    t->headers.block_number = ++t->stock->known.blocks;
 }
 
 void headers_forget(struct h2_transport *t, const struct h2_stream *stream)
@@ -201,6 +201,13 @@ void headers_drop_known(struct h2_transport *t)
     }
 }
 
+/* Its bytes are in a block that goes on in a CONTINUATION, where its connection may let go of them. */
+static bool is_in_open_block(const struct known_field *known)
+{
+    const struct headers_state *headers = &known->owner->headers;
+    return headers->stream != NULL && (int32_t)(known->used_in - headers->block_number) >= 0;
+}
+
 /* A place, or one that no block has asked for in a while: more fields than there are places do not push each other out. NULL: none. */
 static struct known_field *place_for_known(struct headers_known *all)
 {
@@ -209,7 +216,7 @@ static struct known_field *place_for_known(struct headers_known *all)
     }
     for (unsigned i = 0; i < HEADERS_KNOWN; i++) {
         struct known_field *known = &all->fields[i];
-        if (all->blocks - known->used_in > KNOWN_UNUSED_BLOCKS) {
+        if (all->blocks - known->used_in > KNOWN_UNUSED_BLOCKS && !is_in_open_block(known)) {
             forget_known(known);
             return known;
         }

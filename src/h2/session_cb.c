@@ -107,6 +107,7 @@ static void on_block(struct h2_transport *t, const nghttp2_frame *frame)
     if (stream == NULL) {
         return;
     }
+    t->headers.stream = NULL;
     if (is_interim && is_last) {
         stream->peer_ended = true;
         stream_fail(stream, H2_END_PROTOCOL, NGHTTP2_PROTOCOL_ERROR,

@@ -414,6 +414,99 @@ START_TEST(flood_of_continuations_does_not_grow_memory)
 }
 END_TEST
 
+/* ---- two connections of one executor, which remember in one place */
+
+static struct h2_transport *other;
+static struct endpoint *other_far;
+
+/* What is said goes to the other one from here on. */
+static void turn_to_the_other(void)
+{
+    struct h2_transport *const transport = t;
+    struct endpoint *const far = far_end;
+    t = other;
+    far_end = other_far;
+    other = transport;
+    other_far = far;
+}
+
+static void begin_two(void)
+{
+    struct h2_transport_options options = world_options();
+    struct pipe_options pipe = {.capacity_bytes = 1024 * 1024};
+    struct addr addr = {.text = "x"};
+    struct endpoint *near;
+    (void)begin();
+    ck_assert_int_eq(endpoint_pipe_new(x, x, &addr, &addr, &pipe, &near, &other_far), 0);
+    ck_assert_int_eq(h2_transport_new(x, near, &options, &transport_ops, NULL, &other), LULL_OK);
+    turn_to_the_other();
+    SAY(F1);
+    run();
+    turn_to_the_other();
+}
+
+static void end_one(void)
+{
+    h2_transport_close(t, 0, "one of two");
+    run();
+    endpoint_close(far_end);
+    told.closed = 0;
+    turn_to_the_other();
+}
+
+/* So many answers on the other connection, each with a field that nobody has seen, which push out what is remembered. */
+static void others_answers(unsigned from, unsigned count)
+{
+    turn_to_the_other();
+    for (unsigned i = 0; i < count; i++) {
+        char value[8];
+        (void)sprintf(value, "b%u", from + i);
+        (void)open_call(from + i);
+        run();
+        add_entry(STATUS_200);
+        add_lasting("x-b", value);
+        say_frame(1, END_BOTH, 2 * i + 1, block.bytes, block.len);
+        block.len = 0;
+        run();
+        ck_assert_int_eq(calls[from + i].end.kind, H2_END_FINISHED);
+    }
+    turn_to_the_other();
+}
+
+/* Between two frames of a block the other connection needs the place of a field that the block has, and then the peer empties its table. */
+START_TEST(field_of_a_block_that_is_not_whole_stays_until_it_is)
+{
+    char bad[3900];
+    begin_two();
+    add_entry(STATUS_200);
+    add_lasting("x-a", "one");
+    ck_assert_str_eq(answer(0), "x-a=one;");
+    open_call(1)->stream.ops = &seeing_ops;
+    run();
+    add_entry(STATUS_200);
+    add_entry(62);
+    say_frame(1, END_STREAM, 3, block.bytes, block.len);
+    block.len = 0;
+    run();
+    others_answers(2, 60);
+    memset(bad, 1, sizeof(bad)); /* is not kept, and leaves no room beside it */
+    add("x-f", 3, bad, sizeof(bad));
+    block.bytes[0] = 0x40;
+    for (unsigned i = 0; i < 8; i++) {
+        char value[8];
+        (void)sprintf(value, "v-%u", i);
+        add_lasting("x-c", value);
+    }
+    say_frame(9, END_HEADERS, 3, block.bytes, block.len);
+    run();
+    ck_assert_str_eq(seen, "x-a=one;x-c=v-0;x-c=v-1;x-c=v-2;x-c=v-3;x-c=v-4;x-c=v-5;x-c=v-6;x-c=v-7;");
+    ck_assert_int_eq(calls[1].end.kind, H2_END_FINISHED);
+    turn_to_the_other();
+    end_one();
+    world_end();
+}
+END_TEST
+
 #define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
 static Suite *suite(void)
@@ -432,6 +525,7 @@ static Suite *suite(void)
     tcase_add_test(tc, field_that_comes_again_counts_against_the_limit);
     tcase_add_test(tc, more_fields_than_are_remembered_are_all_there);
     tcase_add_test(tc, fields_change_places_as_often_as_they_like);
+    tcase_add_test(tc, field_of_a_block_that_is_not_whole_stays_until_it_is);
     tcase_add_test(tc, flood_of_continuations_does_not_grow_memory);
     suite_add_tcase(s, tc);
     return s;
