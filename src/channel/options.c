@@ -151,7 +151,9 @@ int options_resolve(const struct lull_channel_options *given, struct lull_channe
     if (given == NULL) {
         return rc_fail(error, LULL_RC_INVALID, "no options: fill some with lull_channel_options_init");
     }
-    lull_channel_options_fill(out, sizeof(*out));
+    if (given->size < sizeof(*out)) {
+        lull_channel_options_fill(out, sizeof(*out));
+    }
     int rc = sized_take(&options_kind, out, given, error);
     if (rc == LULL_OK) {
         rc = resolve_times(out, error);

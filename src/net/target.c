@@ -4,7 +4,6 @@
  */
 #include "net/target.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/un.h>
@@ -52,15 +51,26 @@ static struct span without_zone(struct span host)
     return bare;
 }
 
-/* What the server is called: the host and, where one was written, the port. */
+/* Puts the bytes at `at`; where the next go. A host has at most 253 bytes, a port 5: there is room. */
+static char *put(char *at, const char *bytes, size_t len)
+{
+    memcpy(at, bytes, len);
+    return at + len;
+}
+
+/* What the server is called: the host and, where one was written, the port. By hand: each channel made asks for it. */
 static void set_names(const struct input *in, const struct host_port *from)
 {
     const struct span host = without_zone(from->host);
+    char *at = in->out->authority;
 
-    snprintf(in->out->host, sizeof(in->out->host), "%.*s", (int)host.len, host.at);
-    snprintf(in->out->authority, sizeof(in->out->authority), "%s%.*s%s%s%.*s",
-             from->is_bracketed ? "[" : "", (int)host.len, host.at, from->is_bracketed ? "]" : "",
-             from->port_text.len > 0 ? ":" : "", (int)from->port_text.len, from->port_text.at);
+    *put(in->out->host, host.at, host.len) = '\0';
+    at = put(at, "[", from->is_bracketed);
+    at = put(at, host.at, host.len);
+    at = put(at, "]", from->is_bracketed);
+    at = put(at, ":", from->port_text.len > 0);
+    at = put(at, from->port_text.at, from->port_text.len);
+    *at = '\0';
     in->out->port = from->port;
 }
 
@@ -344,18 +354,29 @@ static int read_target(const struct input *in)
     return read_one(in, whole(in));
 }
 
+/* The addresses that nobody counts, most of it, are left as they are. */
+static void clear(struct target *out)
+{
+    out->addr_count = 0;
+    out->host[0] = '\0';
+    out->authority[0] = '\0';
+    out->port = 0;
+    out->server.len = 0;
+    out->server.text[0] = '\0';
+}
+
 int target_parse(const char *text, uint16_t default_port, struct target *out,
                  struct lull_error *error)
 {
     const struct input in = {{text, error}, out, default_port};
 
-    memset(out, 0, sizeof(*out));
+    clear(out);
     int rc = check_text(&in);
     if (rc == LULL_OK) {
         rc = read_target(&in);
     }
     if (rc != LULL_OK) {
-        memset(out, 0, sizeof(*out));
+        clear(out);
         return rc;
     }
     return rc_ok(error);
