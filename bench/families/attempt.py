@@ -9,7 +9,8 @@ SUBJECTS = [("lull", "timers_lull", "lull"), ("lull-timerq", "timers_lullq", "ri
 FAMILY = Family(
     name="attempt",
     title="One attempt's two timeouts, armed and cancelled, N other timers",
-    runs=[Run(variant=variant, argv=["micro/" + program, "attempt", "{seconds}"], role=role, quick=variant in ("lull", "libev"))
+    runs=[Run(variant=variant, argv=["micro/" + program, "attempt", "{seconds}"], role=role, quick=variant in ("lull", "libev"),
+              rounds=2 if role == "rival" and variant != "libev" else 0)
           for variant, program, role in SUBJECTS],
     metrics=["ns", "mid_ns", "empty_ns", "queue_ops"],
     plots=[Plot(kind="scale", metric="ns", rows=["one"], log=True, title="one timeout value in use, ns"),

@@ -43,12 +43,28 @@ MANY = Family(
     runs=[*pair("many", "unary", "unary", "n=100")],
     plots=[Plot(kind="bars", metric="cpu_us", title="100 calls at a time: the client's CPU time a call"),
            Plot(kind="bars", metric="rate", title="100 calls at a time, a CPU each: calls a second", place="two"),
-           Plot(kind="percentiles", title="100 calls at a time")])
+           Plot(kind="percentiles", rows=["many"], title="100 calls at a time")])
+
+
+
+def traced(row, variant, role, program, mode, *more, **options):
+    return Run(row=row, variant=variant, role=role, server="ng", rounds=3, quick_rounds=1,
+               argv=["syscalls", "{build}", program, mode, "{port}", *more], **options)
+
+
+SYSCALLS = Family(
+    name="syscalls", order=12, title="system calls a call, all that the process makes, by strace", floor="nghttp2", metrics=["sys", "sys_io", "sys_wait", "sys_other"],
+    runs=[run for row, mode, n in (("ping-async", "unary", 1), ("ping-block", "unary-block", 1), ("many", "unary", 100))
+          for run in (traced(row, "nghttp2", "floor", "ngclient", mode, f"n={n}"), traced(row, "lull", "lull", "callbench", mode, f"n={n}"))],
+    plots=[Plot(kind="bars", metric="sys", title="System calls a call", log=True)])
 
 BIDI = Family(
     name="bidi", order=12, title="one 64 byte message there and back on a stream", floor="nghttp2", metrics=LATENCY,
     runs=[*pair("bidi", "bidi", "bidi")],
-    plots=[Plot(kind="bars", metric="p50_us", title="A message there and back: median"), Plot(kind="percentiles", title="A message there and back")])
+    plots=[Plot(kind="bars", metric="p50_us", title="A message there and back: median"),
+           Plot(kind="percentiles", rows=["bidi"], title="A message there and back"),
+           Plot(kind="bars", metric="cpu_us", title="A message there and back: the client's CPU time"),
+           Plot(kind="bars", metric="rate", title="A message there and back: messages a second")])
 
 STREAM = Family(
     name="stream", order=13, title="64 byte messages one way; lull packs what it sends in both rows, its messages of a turn share frames",
@@ -71,7 +87,9 @@ TLS = Family(
           *pair("tls-recv-frames", "recv-frames", "recv-frames", tls=True), *pair("tls-send-packed", "send-packed", "send", tls=True),
           *pair("tls-big-recv", "big-recv", "big-recv", MIB, tls=True), *pair("tls-big-send", "big-send", "big-send", MIB, tls=True)],
     plots=[Plot(kind="bars", metric="p50_us", title="Over TLS: median", rows=["tls-ping-async", "tls-ping-block", "tls-bidi"]),
-           Plot(kind="bars", metric="cpu_us", title="Over TLS: the client's CPU time an operation", log=True)])
+           Plot(kind="bars", metric="cpu_us", title="Over TLS: the client's CPU time an operation", log=True),
+           Plot(kind="bars", metric="rate", title="Over TLS: calls and messages a second", log=True),
+           Plot(kind="percentiles", rows=["tls-ping-async"], title="One unary call at a time over TLS, asynchronous")])
 
 CONNECT = Family(
     name="connect", order=16, title="from nothing to the first answer; the floor waits for the server's SETTINGS too", floor="nghttp2", metrics=LATENCY,
@@ -80,12 +98,15 @@ CONNECT = Family(
               argv=["ngclient", "connect-block-resume", "{tls_port}", "{seconds}", "tls={ca}"]),
           lull("wake", "wake", places=BOTH), lull("wake-tls", "wake", port="{tls_port}", tail=["tls={ca}"], places=BOTH)],
     plots=[Plot(kind="bars", metric="p50_us", title="Connect to first answer: median"),
-           Plot(kind="bars", metric="cpu_us", title="Connect to first answer: the client's CPU time")])
+           Plot(kind="bars", metric="cpu_us", title="Connect to first answer: the client's CPU time"),
+           Plot(kind="percentiles", rows=["connect"], title="Connect to first answer"),
+           Plot(kind="percentiles", rows=["connect-tls"], title="Connect to first answer, TLS")])
 
 THREADS = Family(
     name="threads", order=17, title="blocking calls of 8 threads on one channel", metrics=["rate", "cpu_us", "ctx"],
     runs=[lull("threads8", "threads", "n=8", places=BOTH), lull("threads1", "threads", "n=1", places=BOTH)],
-    plots=[Plot(kind="bars", metric="rate", title="8 blocking threads on one channel: calls a second")])
+    plots=[Plot(kind="bars", metric="rate", title="Blocking threads on one channel: calls a second"),
+           Plot(kind="bars", metric="cpu_us", title="Blocking threads on one channel: the client's CPU time a call")])
 
 DEADLINE = Family(
     name="deadline", order=18, title="what a deadline costs a call beyond its field in the request, which costs the floor the same: instructions, by callgrind", metrics=["instructions", "whole", "field", "with", "without"],
@@ -100,9 +121,11 @@ MEMORY = Family(
 WAKEUPS = Family(
     name="wakeups", order=20, title="1000 READY channels without calls", metrics=["wakeups_per_s", "alive", "pings"],
     runs=[Run(row="keepalive@1000", variant="lull", role="lull", server="ng", places=("free",), rounds=1, argv=["callbench", "keepalive", "{port}", "{keepalive}", "n=1000"]),
-          Run(row="alive@1000", variant="lull", role="lull", server="ng", places=("free",), rounds=1, quick=False,
+          Run(row="alive@1000", variant="lull", role="lull", server="ng", places=("free",), rounds=1, quick=False, rests="run",
               argv=["callbench", "keepalive", "{port}", "{alive}", "n=1000"]),
-          Run(row="quiet@1000", variant="lull", role="lull", server="ng", places=("free",), rounds=1, argv=["callbench", "quiet", "{port}", "{quiet}", "n=1000"])])
+          Run(row="quiet@1000", variant="lull", role="lull", server="ng", places=("free",), rounds=1, argv=["callbench", "quiet", "{port}", "{quiet}", "n=1000"])],
+    plots=[Plot(kind="bars", metric="wakeups_per_s", title="1000 resting channels: wake-ups a second", log=True, place="free"),
+           Plot(kind="bars", metric="alive", title="1000 resting channels: connections alive after the rest", place="free")])
 
 GROWTH = Family(
     name="growth", order=21, title="cost a call with N calls under way at once, and with N channels used in turn", floor="nghttp2",
@@ -114,4 +137,4 @@ GROWTH = Family(
     plots=[Plot(kind="scale", metric="cpu_us", rows=["calls"], title="CPU a call against calls under way", log=True),
            Plot(kind="scale", metric="cpu_us", rows=["channels"], title="CPU a call against channels, one call at a time", log=True)])
 
-FAMILIES = [UNARY, MANY, BIDI, STREAM, BIG, TLS, CONNECT, THREADS, DEADLINE, MEMORY, WAKEUPS, GROWTH]
+FAMILIES = [UNARY, MANY, SYSCALLS, BIDI, STREAM, BIG, TLS, CONNECT, THREADS, DEADLINE, MEMORY, WAKEUPS, GROWTH]

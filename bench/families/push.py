@@ -9,7 +9,8 @@ SUBJECTS = [("lull", "timers_lull", "lull"), ("lull-so", "timers_lull_so", "lull
 FAMILY = Family(
     name="push",
     title="A deadline pushed out, now at hand, N other timers",
-    runs=[Run(variant=variant, argv=["micro/" + program, "push", "{seconds}"], role=role, quick=variant in ("lull", "libev"))
+    runs=[Run(variant=variant, argv=["micro/" + program, "push", "{seconds}"], role=role, quick=variant in ("lull", "libev"),
+              rounds=2 if role == "rival" and variant != "libev" else 0)
           for variant, program, role in SUBJECTS],
     metrics=["ns", "mid_ns", "empty_ns", "queue_ops"],
     plots=[Plot(kind="scale", metric="ns", rows=["hot"], log=True, title="one timer pushed again and again, ns"),

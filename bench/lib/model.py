@@ -18,6 +18,7 @@ class Run:
     quick: bool = True              # part of --quick
     quick_rounds: int = 0           # so many rounds in --quick instead of its own number
     rounds: int = 0                 # so many rounds at most
+    rests: str = ""                 # it only waits: beside those of its "family" that do, or beside all of the "run"
     env: dict = field(default_factory=dict)
     family: str = ""                # set by the loader
 

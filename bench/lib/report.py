@@ -4,6 +4,7 @@ import json
 import math
 import os
 import platform
+import re
 import time
 
 from . import svg
@@ -11,6 +12,10 @@ from .stats import judge
 
 PLACES = {"same": "client and server on one CPU", "two": "client and server on a CPU each", "free": "not pinned"}
 PERCENTILES = [("p50_us", "50"), ("p90_us", "90"), ("p95_us", "95"), ("p99_us", "99"), ("p999_us", "99.9"), ("max_us", "max")]
+
+
+UNITS = {"p50_us": "µs, median", "p99_us": "µs, 99 of 100", "cpu_us": "µs of the client's CPU", "rate": "a second", "mb_per_s": "MB/s", "ns": "ns",
+         "rss_kib": "KiB resident", "heap_kib": "KiB asked of the allocator", "wakeups_per_s": "wake-ups a second", "sys": "system calls a call"}
 
 
 def number(value):
@@ -128,14 +133,21 @@ def write_json(data, path):
 
 # ---- pictures
 def plots(families, results, directory):
+    """Draws each family's pictures that have figures; those of its earlier ones that are not drawn any more go away."""
     os.makedirs(directory, exist_ok=True)
     for family in families:
+        kept = set()
         for at, plot in enumerate(family.plots):
             drawn = PLOTTERS[plot.kind](family, plot, results)
             if drawn:
                 name = f"{family.name}-{plot.kind}{'-' + plot.metric if plot.metric else ''}-{at}.svg"
                 with open(os.path.join(directory, name), "w", encoding="utf-8") as file:
                     file.write(drawn)
+                kept.add(name)
+        ours = re.compile(re.escape(family.name) + r"-(bars|percentiles|scale)(-\w+)?-\d+\.svg")
+        for name in os.listdir(directory):
+            if kept and ours.fullmatch(name) and name not in kept:
+                os.remove(os.path.join(directory, name))
 
 
 def wanted_variants(family, plot, results):
@@ -155,7 +167,7 @@ def plot_bars(family, plot, results):
                 bars.append((variant, results.roles.get((family.name, variant), "rival"), figure.median, figure.low, figure.high))
         if bars:
             groups.append((row, bars))
-    return svg.bars(plot.title, plot.metric, groups, plot.log) if groups else None
+    return svg.bars(plot.title, UNITS.get(plot.metric, plot.metric), groups, plot.log) if groups else None
 
 
 def plot_percentiles(family, plot, results):
@@ -189,7 +201,7 @@ def plot_scale(family, plot, results):
                 label = variant if plot.rows is not None and len(plot.rows) == 1 else f"{base} {variant}"
                 series.setdefault((label, variant), []).append((math.log10(float(count)), figure.median))
     lines = [(label, results.roles.get((family.name, variant), "rival"), sorted(points)) for (label, variant), points in series.items()]
-    return svg.lines(plot.title, "how many", plot.metric, lines, x_log=True, y_log=plot.log) if lines else None
+    return svg.lines(plot.title, "how many", UNITS.get(plot.metric, plot.metric), lines, x_log=True, y_log=plot.log) if lines else None
 
 
 PLOTTERS = {"bars": plot_bars, "percentiles": plot_percentiles, "scale": plot_scale}

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 
 class Missing(Exception):
@@ -64,7 +65,7 @@ def start(argv, place, is_server, **more):
         if wanted:
             os.sched_setaffinity(0, wanted)
 
-    return subprocess.Popen(argv, preexec_fn=settle, **more)
+    return subprocess.Popen(argv, preexec_fn=settle if wanted else None, **more)
 
 
 class Server:
@@ -88,6 +89,9 @@ class Server:
             self.process.wait()
 
 
+BESIDE_ROUNDS = 2   # of what no target judges: shown beside it
+
+
 class Runner:
     def __init__(self, builds, results, seconds, waits=(31, 10, 300), once=False, log=None):
         self.builds = builds
@@ -98,9 +102,12 @@ class Runner:
         self.log = log or (lambda text: None)
         self.dropped = {}
         self.servers = {}
+        self.processes = set()
         self.directory = tempfile.TemporaryDirectory(prefix="lull-bench-")
 
     def close(self):
+        for process in list(self.processes):
+            os.killpg(process.pid, signal.SIGKILL)
         for server in self.servers.values():
             server.stop()
         self.directory.cleanup()
@@ -134,6 +141,19 @@ class Runner:
             self.dropped[key] = str(why)
             self.log(f"left out: {run.family} {run.row} {run.variant} ({place}): {why}")
 
+    def begin_together(self, runs, number):
+        """Starts them at once; what it returns waits for them."""
+        for run, place in runs:
+            if run.server:
+                self.server(place)
+        pool = ThreadPoolExecutor(max(len(runs), 1))
+        under_way = [pool.submit(self.measure, run, place, number) for run, place in runs]
+
+        def wait():
+            for one in under_way:
+                one.result()
+        return wait
+
     def call(self, argv, run, place):
         env = self.builds.environment()
         env.update(BENCH_ROW=run.row, BENCH_FAMILY=run.family, BENCH_VARIANT=run.variant)
@@ -142,12 +162,15 @@ class Runner:
         env.update(run.env)
         process = start(argv, place, False, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
                         text=True, env=env, start_new_session=True)
+        self.processes.add(process)
         try:
             out, err = process.communicate(timeout=60 + 60 * self.seconds + max(self.waits))
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
             raise Failed(f"{run.family} {run.row} {run.variant}: no end in sight: {' '.join(argv)}") from None
+        finally:
+            self.processes.discard(process)
         if process.returncode == 77:
             raise Missing((err.strip().splitlines() or ["cannot run here"])[-1])
         if process.returncode != 0:
@@ -176,19 +199,27 @@ class Runner:
 
     def rounds(self, families, count, quick, wanted=()):
         """Families one after another; within one, all runs of a round forwards, then backwards. `wanted`: (family, row, place) of
-        targets: a quick run takes no other rows on two CPUs."""
+        targets: other rows on two CPUs have few rounds, and none in a quick run."""
+        rest = self.begin_together([(run, place) for family in families for run in family.runs for place in run.places
+                                    if run.rests == "run" and (run.quick or not quick)], 0)
         for family in families:
-            runs = [run for run in family.runs if run.quick or not quick]
+            runs = [run for run in family.runs if run.rests != "run" and (run.quick or not quick)]
             began = time.monotonic()
             for number in range(count):
+                resting = []
                 for run in (runs if number % 2 == 0 else reversed(runs)):
                     limit = (run.quick_rounds if quick else 0) or run.rounds or count
-                    if number < limit:
-                        for place in run.places:
-                            if place == "two" and (self.once or quick and (family.name, run.row, place) not in wanted):
-                                continue
+                    for place in run.places:
+                        is_beside = place == "two" and (family.name, run.row, place) not in wanted
+                        if is_beside and (self.once or quick) or number >= (min(limit, BESIDE_ROUNDS) if is_beside else limit):
+                            continue
+                        if run.rests:
+                            resting.append((run, place))
+                        else:
                             self.measure(run, place, number)
+                self.begin_together(resting, number)()
             self.log(f"{family.name}: {time.monotonic() - began:.0f} s")
+        rest()
 
 
 def complain(text):

@@ -180,7 +180,7 @@ void objects_cross_row(const char *variant, const struct objects_loops *loops, s
     const size_t count = micro_count(6000, 64);
     loops->cross(NULL, count);
     const struct micro_time time = measure_cross(loops->cross, send_nothing, count);
-    const struct micro_time work = measure_cross(loops->cross_work, work_and_send_nothing, count);
+    const struct micro_time work = micro_measure_blocks(loops->cross_work, work_and_send_nothing, NULL, count);
     atomic_store(&ring.is_over, true);
     MICRO_MUST(pthread_join(there, NULL) == 0);
     print_cross("cross", bytes, time);

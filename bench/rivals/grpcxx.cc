@@ -76,22 +76,28 @@ void must(const grpc::Status &status, const char *what)
     }
 }
 
-static void must_answer(const grpc::Status &status, const Bytes &answer)
+static void must_answer(const grpc::Status &status, const Bytes &answer, size_t wanted = args.size)
 {
     must(status, "call");
-    if (answer.Length() != args.size) {
+    if (answer.Length() != wanted) {
         bench_fail("call", "an answer of another length");
     }
+}
+
+static void call(const ChannelPtr &channel, const RpcMethod &method, const Bytes &request, size_t wanted)
+{
+    grpc::ClientContext context;
+    Bytes answer;
+
+    set_deadline(&context);
+    must_answer(grpc::internal::BlockingUnaryCall<Bytes, Bytes>(channel.get(), method, &context, request, &answer), answer, wanted);
 }
 
 void call_once(const ChannelPtr &channel, const Bytes &request)
 {
     static const RpcMethod method("/bench/Unary", RpcMethod::NORMAL_RPC);
-    grpc::ClientContext context;
-    Bytes answer;
 
-    set_deadline(&context);
-    must_answer(grpc::internal::BlockingUnaryCall<Bytes, Bytes>(channel.get(), method, &context, request, &answer), answer);
+    call(channel, method, request, args.size);
 }
 
 /* ---- blocking */
@@ -109,6 +115,26 @@ static void unary_sync()
         goes_on = bench_meter_sample(&meter, from, bench_now_ns());
     }
     bench_meter_print(&meter);
+}
+
+/* A message of `size` bytes one way, and a small one the other. */
+static void big_sync(bool is_received)
+{
+    const ChannelPtr channel = make_channel();
+    const RpcMethod method(is_received ? "/bench/Big" : "/bench/Sink", RpcMethod::NORMAL_RPC);
+    const Bytes request = is_received ? request_for((uint32_t)args.size, 0) : message_of(args.size);
+    const size_t wanted = is_received ? args.size : 64;
+    bool goes_on = true;
+
+    call(channel, method, request, wanted);
+    bench_meter_begin(&meter, &args, 3);
+    while (goes_on) {
+        const uint64_t from = bench_now_ns();
+        call(channel, method, request, wanted);
+        goes_on = bench_meter_sample(&meter, from, bench_now_ns());
+    }
+    bench_meter_print(&meter);
+    bench_print("mb_per_s", (double)meter.ops * (double)args.size / 1e6 / ((double)(meter.ended_ns - meter.began_ns) / 1e9));
 }
 
 /* As many threads as `n` says, on one channel. Each counts for itself. */
@@ -277,6 +303,8 @@ int main(int argc, char **argv)
         unary_cq();
     } else if (mode == "unary-callback") {
         unary_callback();
+    } else if (mode == "big-recv" || mode == "big-send") {
+        big_sync(mode == "big-recv");
     } else if (mode == "threads") {
         threads();
     } else if (mode == "bidi-sync") {

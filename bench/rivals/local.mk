@@ -9,7 +9,7 @@ RIVALS += bench/rivals/grpcgo
 endif
 if HAVE_GRPC_JAVA
 RIVALS += bench/rivals/grpcjava bench/rivals/nettytimers
-CLEANFILES += bench/rivals/rivals.jar
+CLEANFILES += bench/rivals/rivals.jar bench/rivals/libnetty_tcnative.so
 endif
 check_DATA += $(RIVALS)
 CLEANFILES += $(RIVALS)
@@ -35,7 +35,11 @@ bench/rivals/rivals.jar: $(JAVA_RIVALS)
 	$(AM_V_GEN)$(JAVAC) -nowarn -d bench/rivals/classes -cp $(GRPC_JAVA_CLASSPATH) $(JAVA_RIVALS:%=$(srcdir)/%) && \
 	$(JAR) cf $@ -C bench/rivals/classes .; \
 	status=$$?; rm -rf bench/rivals/classes; exit $$status
+# Netty looks for its library for TLS under another name than the one that Debian gave it, and wants no link.
 bench/rivals/grpcjava: bench/rivals/rivals.jar
-	$(AM_V_GEN)printf '%s\n' '#!/bin/sh' 'exec $(JAVA) -cp "$$(dirname "$$0")/rivals.jar:$(GRPC_JAVA_CLASSPATH)" GrpcJava "$$@"' >$@ && chmod +x $@
+	$(AM_V_GEN)for file in /usr/lib/*/jni/libnetty-tcnative.so; do \
+		if test -f "$$file"; then cp "$$file" bench/rivals/libnetty_tcnative.so; fi; done; \
+	printf '%s\n' '#!/bin/sh' 'at=$$(dirname "$$0")' 'exec $(JAVA) -Djava.library.path="$$at" \' \
+		' -cp "$$at/rivals.jar:$(GRPC_JAVA_CLASSPATH):/usr/share/java/netty-tcnative.jar" GrpcJava "$$@"' >$@ && chmod +x $@
 bench/rivals/nettytimers: bench/rivals/rivals.jar
 	$(AM_V_GEN)printf '%s\n' '#!/bin/sh' 'exec $(JAVA) -cp "$$(dirname "$$0")/rivals.jar:$(GRPC_JAVA_CLASSPATH)" NettyTimers "$$@"' >$@ && chmod +x $@

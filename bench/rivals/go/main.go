@@ -30,6 +30,7 @@ var (
 	seconds  float64
 	count    = 1
 	size     = 64
+	calls    int // so many operations, no warm-up; 0: by time
 	ca       string
 	deadline = true
 	once     = os.Getenv("BENCH_ONCE") == "1"
@@ -74,6 +75,10 @@ func dial(keepaliveTime time.Duration) *grpc.ClientConn {
 }
 
 func call(conn *grpc.ClientConn, request *[]byte) {
+	invoke(conn, "/bench/Unary", request, size)
+}
+
+func invoke(conn *grpc.ClientConn, path string, request *[]byte, wanted int) {
 	ctx := context.Background()
 	if deadline {
 		var cancel context.CancelFunc
@@ -81,8 +86,8 @@ func call(conn *grpc.ClientConn, request *[]byte) {
 		defer cancel()
 	}
 	var answer []byte
-	must(conn.Invoke(ctx, "/bench/Unary", request, &answer), "call")
-	if len(answer) != size {
+	must(conn.Invoke(ctx, path, request, &answer), "call")
+	if len(answer) != wanted {
 		fail("call", "an answer of another length")
 	}
 }
@@ -107,6 +112,26 @@ func unary() {
 	}
 	all.Wait()
 	printMeters(meters)
+}
+
+// A message of `size` bytes one way, and a small one the other.
+func big(isReceived bool) {
+	conn := dial(0)
+	path, wanted := "/bench/Sink", 64
+	request := make([]byte, size)
+	if isReceived {
+		path, wanted = "/bench/Big", size
+		request = make([]byte, 4)
+		binary.BigEndian.PutUint32(request, uint32(size))
+	}
+	invoke(conn, path, &request, wanted)
+	meters := newMeters(1)
+	for goesOn := true; goesOn; {
+		from := time.Now()
+		invoke(conn, path, &request, wanted)
+		goesOn = meters[0].sample(from, time.Now())
+	}
+	line("mb_per_s", printMeters(meters)*float64(size)/1e6)
 }
 
 func stream(conn *grpc.ClientConn, path string, sends bool, receives bool) (grpc.ClientStream, context.CancelFunc) {
@@ -185,7 +210,7 @@ func send() {
 
 func arguments() {
 	if len(os.Args) < 4 {
-		fail("usage", "grpcgo MODE PORT SECONDS [n=COUNT] [size=BYTES] [tls=CA] [deadline=0|1]")
+		fail("usage", "grpcgo MODE PORT SECONDS [n=COUNT] [size=BYTES] [tls=CA] [deadline=0|1] [calls=COUNT]")
 	}
 	mode, port = os.Args[1], os.Args[2]
 	seconds, _ = strconv.ParseFloat(os.Args[3], 64)
@@ -196,6 +221,9 @@ func arguments() {
 			count, _ = strconv.Atoi(one[at:])
 		case "size=":
 			size, _ = strconv.Atoi(one[at:])
+		case "calls=":
+			calls, _ = strconv.Atoi(one[at:])
+			once = once || calls > 0
 		case "tls=":
 			ca = one[at:]
 		case "deadline=":
@@ -204,7 +232,7 @@ func arguments() {
 			fail("no such argument", one)
 		}
 	}
-	if once && count > 8 {
+	if once && calls == 0 && count > 8 {
 		count = 8
 	}
 }
@@ -214,6 +242,8 @@ func main() {
 	switch mode {
 	case "unary":
 		unary()
+	case "big-recv", "big-send":
+		big(mode == "big-recv")
 	case "bidi":
 		bidi()
 	case "recv-frames":

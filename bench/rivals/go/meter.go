@@ -51,7 +51,7 @@ func newMeters(n int) []*meter {
 func (m *meter) count(ops int, now time.Time) bool {
 	if once {
 		m.ops += uint64(ops)
-		return m.ops < 2
+		return m.ops < 2 || m.ops < uint64(calls/count)
 	}
 	if !m.isWarm {
 		m.isWarm = !now.Before(warmUntil)
@@ -79,7 +79,8 @@ func line(metric string, value float64) {
 	fmt.Printf("%s\t%s\t%s\t%s\t%.9g\n", named("BENCH_ROW", "none"), named("BENCH_FAMILY", "none"), named("BENCH_VARIANT", "grpc-go"), metric, value)
 }
 
-func printMeters(meters []*meter) {
+// Returns the rate.
+func printMeters(meters []*meter) float64 {
 	ended = usageNow()
 	var samples []uint32
 	var ops float64
@@ -106,4 +107,5 @@ func printMeters(meters []*meter) {
 	line("rate", ops/length)
 	line("cpu_us", float64(ended.cpu-began.cpu)/1e3/ops)
 	line("ctx", float64(ended.switches-began.switches)/ops)
+	return ops / length
 }

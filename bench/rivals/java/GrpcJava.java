@@ -3,19 +3,26 @@
 import io.grpc.CallOptions;
 import io.grpc.ManagedChannel;
 import io.grpc.MethodDescriptor;
+import io.grpc.netty.GrpcSslContexts;
 import io.grpc.netty.NettyChannelBuilder;
 import io.grpc.stub.ClientCalls;
 import io.grpc.stub.StreamObserver;
+import io.netty.handler.ssl.OpenSsl;
+import io.netty.handler.ssl.SslContext;
+import io.netty.handler.ssl.SslContextBuilder;
+import io.netty.handler.ssl.SslProvider;
 import java.io.ByteArrayInputStream;
+import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.ByteBuffer;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The client on grpc-java and Netty: `grpcjava MODE PORT SECONDS [n=] [size=] [deadline=]`, as the C programs; no TLS. Messages are raw
- * bytes. A call has its deadline, and the rest is the library's default; what is asynchronous runs on the event loop's thread
- * (directExecutor). Streams has streams, Many channels that come, rest and are counted, Meter counts.
+ * The client on grpc-java and Netty: `grpcjava MODE PORT SECONDS [n=] [size=] [tls=] [deadline=]`, as the C programs; TLS is
+ * OpenSSL's. Messages are raw bytes. A call has its deadline, and the rest is the library's default; what is asynchronous runs on
+ * the event loop's thread (directExecutor). Streams has streams, Many channels that come, rest and are counted, Meter counts.
  */
 final class GrpcJava {
     static String mode;
@@ -24,6 +31,7 @@ final class GrpcJava {
     static int count = 1;
     static int size = 64;
     static boolean deadline = true;
+    static SslContext tls;
     static final boolean ONCE = "1".equals(System.getenv("BENCH_ONCE"));
 
     private GrpcJava() {}
@@ -58,7 +66,12 @@ final class GrpcJava {
     static final MethodDescriptor<byte[], byte[]> UNARY = method(MethodDescriptor.MethodType.UNARY, "Unary");
 
     static ManagedChannel channel(boolean isDirect, boolean hasKeepalive) {
-        NettyChannelBuilder builder = NettyChannelBuilder.forAddress("127.0.0.1", port).usePlaintext();
+        NettyChannelBuilder builder = NettyChannelBuilder.forAddress("127.0.0.1", port);
+        if (tls == null) {
+            builder.usePlaintext();
+        } else {
+            builder.sslContext(tls);
+        }
         if (isDirect) {
             builder.directExecutor();
         }
@@ -68,12 +81,24 @@ final class GrpcJava {
         return builder.build();
     }
 
+    private static SslContext encrypted(File roots) throws IOException {
+        if (!OpenSsl.isAvailable()) {
+            System.err.println("Netty's library for OpenSSL was not found (bench/setup)");
+            Runtime.getRuntime().halt(77);
+        }
+        return GrpcSslContexts.configure(SslContextBuilder.forClient().trustManager(roots), SslProvider.OPENSSL).protocols("TLSv1.3").build();
+    }
+
     static CallOptions options() {
         return deadline ? CallOptions.DEFAULT.withDeadlineAfter(10, TimeUnit.SECONDS) : CallOptions.DEFAULT;
     }
 
     static void mustAnswer(byte[] answer) {
-        if (answer.length != size) {
+        mustAnswer(answer, size);
+    }
+
+    private static void mustAnswer(byte[] answer, int wanted) {
+        if (answer.length != wanted) {
             fail("call", "an answer of another length");
         }
     }
@@ -110,26 +135,30 @@ final class GrpcJava {
     /** One of the calls that are always under way; all of them call back on the one thread of the channel's event loop. */
     private static final class Slot implements StreamObserver<byte[]> {
         private final ManagedChannel channel;
+        private final MethodDescriptor<byte[], byte[]> method;
         private final byte[] request;
+        private final int wanted;
         private final Meter meter;
         private final CountDownLatch ended;
         private long from;
 
-        Slot(ManagedChannel channel, byte[] request, Meter meter, CountDownLatch ended) {
+        Slot(ManagedChannel channel, MethodDescriptor<byte[], byte[]> method, byte[] request, int wanted, Meter meter, CountDownLatch ended) {
             this.channel = channel;
+            this.method = method;
             this.request = request;
+            this.wanted = wanted;
             this.meter = meter;
             this.ended = ended;
         }
 
         void start() {
             from = System.nanoTime();
-            ClientCalls.asyncUnaryCall(channel.newCall(UNARY, options()), request, this);
+            ClientCalls.asyncUnaryCall(channel.newCall(method, options()), request, this);
         }
 
         @Override
         public void onNext(byte[] answer) {
-            mustAnswer(answer);
+            mustAnswer(answer, wanted);
         }
 
         @Override
@@ -148,21 +177,32 @@ final class GrpcJava {
     }
 
     private static void unary() throws InterruptedException {
+        slots(UNARY, new byte[size], size);
+    }
+
+    /** A message of `size` bytes one way, and a small one the other. */
+    private static void big(boolean isReceived) throws InterruptedException {
+        byte[] request = isReceived ? ByteBuffer.allocate(4).putInt(size).array() : new byte[size];
+        double rate = slots(method(MethodDescriptor.MethodType.UNARY, isReceived ? "Big" : "Sink"), request, isReceived ? size : 64);
+        Meter.line("mb_per_s", rate * size / 1e6);
+    }
+
+    /** Returns the rate. */
+    private static double slots(MethodDescriptor<byte[], byte[]> method, byte[] request, int wanted) throws InterruptedException {
         ManagedChannel channel = channel(true, false);
-        byte[] request = new byte[size];
-        call(channel, request);
+        mustAnswer(ClientCalls.blockingUnaryCall(channel, method, options(), request), wanted);
         Meter[] meters = Meter.begin(1);
         CountDownLatch ended = new CountDownLatch(count);
         for (int i = 0; i < count; i++) {
-            new Slot(channel, request, meters[0], ended).start();
+            new Slot(channel, method, request, wanted, meters[0], ended).start();
         }
         ended.await();
-        Meter.print(meters);
+        return Meter.print(meters);
     }
 
-    private static void arguments(String[] args) {
+    private static void arguments(String[] args) throws IOException {
         if (args.length < 3) {
-            fail("usage", "grpcjava MODE PORT SECONDS [n=COUNT] [size=BYTES] [deadline=0|1]");
+            fail("usage", "grpcjava MODE PORT SECONDS [n=COUNT] [size=BYTES] [tls=CA] [deadline=0|1]");
         }
         mode = args[0];
         port = Integer.parseInt(args[1]);
@@ -173,6 +213,8 @@ final class GrpcJava {
                 count = Integer.parseInt(value);
             } else if (args[i].startsWith("size=")) {
                 size = Integer.parseInt(value);
+            } else if (args[i].startsWith("tls=")) {
+                tls = encrypted(new File(value));
             } else if (args[i].startsWith("deadline=")) {
                 deadline = !value.equals("0");
             } else {
@@ -189,6 +231,8 @@ final class GrpcJava {
         switch (mode) {
             case "unary": unary(); break;
             case "unary-block": blocking(); break;
+            case "big-recv": big(true); break;
+            case "big-send": big(false); break;
             case "bidi": Streams.bidi(); break;
             case "recv-frames": Streams.receive("Frames"); break;
             case "recv-packed": Streams.receive("Source"); break;

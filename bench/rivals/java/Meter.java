@@ -104,7 +104,8 @@ final class Meter {
         return value != null && !value.isEmpty() ? value : otherwise;
     }
 
-    static void print(Meter[] meters) {
+    /** Returns the rate. */
+    static double print(Meter[] meters) {
         double ops = 0;
         int count = 0;
         for (Meter meter : meters) {
@@ -128,8 +129,10 @@ final class Meter {
                 line(names[i], all[(int) ((count - 1) * shares[i] + 0.5)] / 1e3);
             }
         }
-        line("rate", ops / (GrpcJava.ONCE ? 1 : GrpcJava.seconds));
+        double rate = ops / (GrpcJava.ONCE ? 1 : GrpcJava.seconds);
+        line("rate", rate);
         line("cpu_us", cpu / 1e3 / ops);
         line("ctx", switches / ops);
+        return rate;
     }
 }
