@@ -83,6 +83,11 @@ static uint64_t round_of(int64_t wait_ns)
     return net_counted(&world).wakeups - before;
 }
 
+static int64_t now_ns(void)
+{
+    return lull_clock_now(lull_clock_system()).ns;
+}
+
 /* What two channels that stand look like, each with a PING that is not answered. */
 static void expect_answers(void)
 {
@@ -102,6 +107,25 @@ START_TEST(answers_to_keepalive_gather_before_the_loop_looks)
     say(1);
     ck_assert_uint_eq(round_of(10 * LULL_SECOND), 2);
     ck_assert_uint_eq(heard, 2);
+    end(2);
+}
+END_TEST
+
+/* The shortest of several rounds: a busy machine makes some of them longer. */
+START_TEST(they_gather_for_8_ms)
+{
+    int64_t shortest_ns = LULL_NEVER;
+    begin(2);
+    for (int i = 0; i < 20; i++) {
+        expect_answers();
+        say(0);
+        const int64_t began_ns = now_ns();
+        ck_assert_uint_eq(round_of(10 * LULL_SECOND), 2);
+        const int64_t took_ns = now_ns() - began_ns;
+        shortest_ns = took_ns < shortest_ns ? took_ns : shortest_ns;
+    }
+    ck_assert_int_ge(shortest_ns, 8 * LULL_MS);
+    ck_assert_int_lt(shortest_ns, 40 * LULL_MS);
     end(2);
 }
 END_TEST
@@ -161,7 +185,9 @@ START_TEST(who_comes_by_while_the_loop_lingers_wakes_it)
     (void)lull_executor_now(world.executor); /* comes by */
     ck_assert(!executor_linger(world.executor)->is_on);
     executor_linger(world.executor)->awaited = 0;
-    ck_assert_uint_eq(round_of(10 * LULL_SECOND), 1); /* or it would sleep */
+    const int64_t began_ns = now_ns();
+    ck_assert_uint_eq(round_of(10 * LULL_SECOND), 1);
+    ck_assert_int_lt(now_ns() - began_ns, 9 * LULL_SECOND); /* or it would sleep */
     ck_assert_uint_eq(heard, 0);
     end(2);
 }
@@ -194,6 +220,7 @@ static Suite *linger_suite(void)
 
     tcase_set_timeout(cases, 60);
     tcase_add_test(cases, answers_to_keepalive_gather_before_the_loop_looks);
+    tcase_add_test(cases, they_gather_for_8_ms);
     tcase_add_test(cases, a_loop_that_need_not_wait_does_not_linger);
     tcase_add_test(cases, nothing_gathers_when_something_else_may_come);
     tcase_add_test(cases, a_wake_ends_the_gathering);

@@ -1,92 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Deadline lanes (src/exec/lane.c), case by case. lane_oracle_test.c has the random operations. */
-#include "exec/lane.h"
-
-#include "tests/unit/exec/fixture.h"
+/* Deadline lanes (src/exec/lane.c), case by case. lane_oracle_test.c has the random operations, lane_edges_test.c who meets whom. */
+#include "tests/unit/exec/lane_rig.h"
 #include "time/timerq.h"
-
-#define ENTRIES 200
-
-static struct rig rig;
-
-/* An entry, and what became of it. */
-struct waiter {
-    struct lane_entry entry;
-    uint32_t runs;
-    int64_t ran_at_ns;
-    void (*also)(struct waiter *waiter);
-};
-
-static struct waiter w[ENTRIES];
-static size_t order[ENTRIES * 2];
-static size_t order_count;
-
-static void expired(struct lane_entry *entry, struct lull_instant now)
-{
-    struct waiter *waiter = (struct waiter *)(void *)entry;
-    MUST(!lane_entry_is_waiting(entry));
-    MUST(lull_executor_in_context(rig.executor));
-    waiter->runs++;
-    waiter->ran_at_ns = now.ns;
-    if (order_count < ENTRIES * 2) {
-        order[order_count++] = (size_t)(waiter - w);
-    }
-    if (waiter->also != NULL) {
-        waiter->also(waiter);
-    }
-}
-
-static void make(struct waiter *waiter)
-{
-    memset(waiter, 0, sizeof(*waiter));
-    ck_assert_int_eq(lane_entry_init(&waiter->entry, rig.executor, expired), LULL_OK);
-}
-
-static void start(int64_t origin_ns)
-{
-    rig_init(&rig, origin_ns);
-    order_count = 0;
-    rig_enter(&rig);
-    for (size_t i = 0; i < ENTRIES; i++) {
-        make(&w[i]);
-    }
-    rig_leave(&rig);
-}
-
-static void setup(void)
-{
-    start(1000);
-}
-
-static void teardown(void)
-{
-    rig_enter(&rig);
-    for (size_t i = 0; i < ENTRIES; i++) {
-        lane_entry_fini(&w[i].entry);
-        lane_entry_fini(&w[i].entry);
-    }
-    rig_leave(&rig);
-    rig_fini(&rig);
-}
-
-static void join(size_t i, int64_t after_ns)
-{
-    rig_enter(&rig);
-    lane_join(&w[i].entry, rig.clock.mono_at, after_ns);
-    rig_leave(&rig);
-}
-
-static void leave(size_t i)
-{
-    rig_enter(&rig);
-    lane_leave(&w[i].entry);
-    rig_leave(&rig);
-}
-
-static uint32_t lanes_count(void)
-{
-    return executor_lanes(rig.executor)->count;
-}
 
 START_TEST(an_entry_expires_exactly_at_its_instant)
 {
@@ -140,14 +55,16 @@ START_TEST(an_older_now_is_put_where_it_belongs)
     lane_join(&w[1].entry, lull_at(1005), 50);
     lane_join(&w[2].entry, lull_at(1007), 50);
     lane_join(&w[3].entry, lull_at(1010), 50); /* equal: behind */
+    lane_join(&w[4].entry, lull_at(1007), 50); /* equal to one that is not the last: behind that */
     rig_leave(&rig);
     ck_assert_int_eq(lull_executor_next_at(rig.executor).ns, 1055);
     lull_fake_clock_advance(&rig.clock, 100);
-    ck_assert_uint_eq(order_count, 4);
+    ck_assert_uint_eq(order_count, 5);
     ck_assert_uint_eq(order[0], 1);
     ck_assert_uint_eq(order[1], 2);
-    ck_assert_uint_eq(order[2], 0);
-    ck_assert_uint_eq(order[3], 3);
+    ck_assert_uint_eq(order[2], 4);
+    ck_assert_uint_eq(order[3], 0);
+    ck_assert_uint_eq(order[4], 3);
     ck_assert_int_eq(w[1].ran_at_ns, 1055);
 }
 END_TEST

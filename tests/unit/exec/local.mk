@@ -4,6 +4,7 @@ check_PROGRAMS += \
 	tests/unit/exec/executor_test \
 	tests/unit/exec/executor_threads_test \
 	tests/unit/exec/inbox_test \
+	tests/unit/exec/lane_edges_test \
 	tests/unit/exec/lane_oracle_test \
 	tests/unit/exec/lane_test \
 	tests/unit/exec/orphan_test \
@@ -18,7 +19,7 @@ check_PROGRAMS += \
 	tests/unit/exec/wait_cell_mutex_test \
 	tests/unit/exec/wait_cell_test
 
-noinst_HEADERS += tests/unit/exec/wait_cell_cases.h tests/unit/exec/fixture.h tests/unit/exec/step.h
+noinst_HEADERS += tests/unit/exec/wait_cell_cases.h tests/unit/exec/fixture.h tests/unit/exec/lane_rig.h tests/unit/exec/step.h
 
 # The same with a mutex and a condition, as where there is no futex.
 tests_unit_exec_wait_cell_mutex_test_SOURCES = tests/unit/exec/wait_cell_test.c src/exec/wait_cell.c
