@@ -57,11 +57,11 @@ START_TEST(many_large_answers_share_the_connection)
     world_begin();
     peer_begin(700000, NULL, 0);
     run();
-    for (unsigned i = 0; i < 20; i++) {
+    for (unsigned i = 0; i < 40; i++) {
         (void)open_call(i);
     }
     run();
-    for (unsigned i = 0; i < 20; i++) {
+    for (unsigned i = 0; i < 40; i++) {
         ck_assert_int_eq(calls[i].end.kind, H2_END_FINISHED);
         ck_assert_uint_eq(calls[i].message_len, 700000);
     }

@@ -10,6 +10,7 @@ check_PROGRAMS += \
 	tests/unit/h2/keepalive_glue_test \
 	tests/unit/h2/keepalive_many_test \
 	tests/unit/h2/keepalive_server_test \
+	tests/unit/h2/known_fields_test \
 	tests/unit/h2/mutation_serving_test \
 	tests/unit/h2/mutation_test \
 	tests/unit/h2/outbox_test \
@@ -27,6 +28,7 @@ check_PROGRAMS += \
 	tests/unit/h2/write_timeout_test
 
 noinst_HEADERS += \
+	tests/unit/h2/blocks.h \
 	tests/unit/h2/duo.h \
 	tests/unit/h2/frames.h \
 	tests/unit/h2/mutate.h \

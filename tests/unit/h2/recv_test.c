@@ -228,6 +228,26 @@ START_TEST(headers_without_memory_do_not_make_their_stream_break_the_order)
 }
 END_TEST
 
+/* The head of a frame may come in two reads; what follows is read from where it ends. */
+START_TEST(head_in_two_parts_is_one_head)
+{
+    uint8_t frame[9 + 7];
+    world_begin();
+    (void)world_ready(2);
+    (void)put_frame(frame, 0, 0, 3, MESSAGE_2, 7);
+    say(frame, (size_t)_i);
+    run();
+    say(frame + _i, sizeof(frame) - (size_t)_i);
+    say_answer(1);
+    run();
+    ck_assert_int_eq(calls[1].end.kind, H2_END_PROTOCOL);
+    ck_assert_str_eq(calls[1].end.text, "DATA before HEADERS");
+    ck_assert_int_eq(calls[0].end.kind, H2_END_FINISHED);
+    ck_assert_uint_eq(told.closed, 0);
+    world_end();
+}
+END_TEST
+
 START_TEST(push_that_crosses_our_settings_is_refused)
 {
     struct sent_frame frame;
@@ -459,6 +479,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, broken_http2_ends_the_transport_with_a_reason, 0, COUNT(faults));
     tcase_add_test(tc, headers_that_cannot_be_read_do_not_make_their_stream_break_the_order);
     tcase_add_test(tc, headers_without_memory_do_not_make_their_stream_break_the_order);
+    tcase_add_loop_test(tc, head_in_two_parts_is_one_head, 1, 9);
     tcase_add_test(tc, push_that_crosses_our_settings_is_refused);
     tcase_add_test(tc, broken_http2_is_found_though_the_socket_is_full);
     tcase_add_loop_test(tc, flood_behind_a_full_socket_ends_it, 0, 2);
