@@ -13,6 +13,8 @@ CXX, GO, JAVA, JS, PY, H2LOAD = ("rivals/" + name for name in ("grpcxx", "grpcgo
 def rival(row, variant, program, mode, *more, tls=False, time="{seconds}", **options):
     """One that is not in --quick unless it says so."""
     options = {"places": ("same",), "quick": False, "rounds": 1 if program in (JAVA, JS) else 2, **options}
+    if program in (JAVA, JS):
+        options["places"] = options["places"][:1]
     port, tail = ("{tls_port}", ["tls={ca}"]) if tls else ("{port}", [])
     return Run(row=row, variant=variant, server="ng", argv=[program, mode, port, time] + list(more) + tail, **options)
 
