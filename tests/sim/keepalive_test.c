@@ -219,7 +219,7 @@ START_TEST(a_dead_peer_ends_every_call_and_the_next_one_dials_at_once)
 }
 END_TEST
 
-/* scenario 293, as RULINGS 3 and 4 have it: nothing lingers */
+/* scenarios 293 and 294, as RULINGS 3 and 4 have them: nothing lingers, so there is no linger that a shutdown could meet */
 START_TEST(idle_mode_ends_keepalive_in_that_turn)
 {
     struct life_call call;

@@ -62,6 +62,21 @@ START_TEST(the_channel_is_connecting_while_its_name_is_resolved)
 }
 END_TEST
 
+/* scenario 193: what the names took is told at the end, as the time of a phase */
+START_TEST(the_time_that_resolving_took_is_told)
+{
+    struct life_call call;
+    begin();
+    town.name->after_ns = MS(1200);
+    town.hosts[0]->connect_after_ns = LULL_NEVER;
+    life_call(life, &call, MS(1300), false);
+    at(1300);
+    life_expect_call(&call, LULL_CODE_DEADLINE_EXCEEDED, MS(1300));
+    town_expect_line(&call, "[resolving 1.2 s, connecting 100 ms]");
+    town_end(&town);
+}
+END_TEST
+
 /* C17, the variant with a silent name server */
 START_TEST(a_deadline_while_resolving_says_so)
 {
@@ -425,6 +440,7 @@ static Suite *channel_resolve_suite(void)
     tcase_set_timeout(tcase, 120);
     tcase_add_test(tcase, a_name_is_not_asked_for_before_somebody_needs_it);
     tcase_add_test(tcase, the_channel_is_connecting_while_its_name_is_resolved);
+    tcase_add_test(tcase, the_time_that_resolving_took_is_told);
     tcase_add_test(tcase, a_deadline_while_resolving_says_so);
     tcase_add_test(tcase, a_call_without_time_asks_no_question);
     tcase_add_test(tcase, many_calls_ask_one_question);

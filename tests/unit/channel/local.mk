@@ -13,6 +13,7 @@ check_PROGRAMS += \
 	tests/unit/channel/call_cancel_test \
 	tests/unit/channel/call_cost_test \
 	tests/unit/channel/call_credit_test \
+	tests/unit/channel/call_interop_test \
 	tests/unit/channel/call_kinds_test \
 	tests/unit/channel/call_messages_test \
 	tests/unit/channel/call_oracle_test \
@@ -60,6 +61,7 @@ tests_unit_channel_call_cancel_test_SOURCES = tests/unit/channel/call_cancel_tes
 tests_unit_channel_call_pool_test_SOURCES = tests/unit/channel/call_pool_test.c $(CHANNEL_RIG)
 tests_unit_channel_call_cost_test_SOURCES = tests/unit/channel/call_cost_test.c $(CHANNEL_RIG)
 tests_unit_channel_call_credit_test_SOURCES = tests/unit/channel/call_credit_test.c $(TOLD_RIG)
+tests_unit_channel_call_interop_test_SOURCES = tests/unit/channel/call_interop_test.c $(TOLD_RIG)
 tests_unit_channel_call_kinds_test_SOURCES = tests/unit/channel/call_kinds_test.c $(TOLD_RIG)
 tests_unit_channel_call_oracle_test_SOURCES = tests/unit/channel/call_oracle_test.c $(TOLD_RIG)
 tests_unit_channel_call_outside_test_SOURCES = tests/unit/channel/call_outside_test.c $(TOLD_RIG)

@@ -320,6 +320,29 @@ START_TEST(reset_backoff_dials_now_and_only_in_transient_failure)
 }
 END_TEST
 
+/* scenario 168 */
+START_TEST(reset_backoff_ends_a_wait_without_end)
+{
+    struct rig_step refuse = {.what = RIG_REFUSE, .after_ns = LULL_MS, .sys_errno = ECONNREFUSED};
+    struct rig_step accept = {.what = RIG_ACCEPT};
+    rig_init(&rig);
+    rig_step(&rig, refuse);
+    rig_step(&rig, accept);
+    rig.options.backoff_initial_ns = LULL_NEVER;
+    rig.options.backoff_max_ns = LULL_NEVER;
+    rig_open(&rig);
+    (void)lull_channel_state(rig.channel, true);
+    rig_advance(&rig, 10 * 365 * 86400 * LULL_SECOND);
+    ck_assert_int_eq(state(), LULL_STATE_TRANSIENT_FAILURE);
+    ck_assert_uint_eq(rig.attempt_count, 1);
+    lull_channel_reset_backoff(rig.channel);
+    rig_settle(&rig);
+    ck_assert_uint_eq(rig.attempt_count, 2);
+    ck_assert_int_eq(state(), LULL_STATE_READY);
+    rig_fini(&rig);
+}
+END_TEST
+
 /* C05 without its idle part: a failure is not remembered once there is a connection */
 START_TEST(a_success_forgets_the_last_failure)
 {
@@ -445,6 +468,7 @@ static Suite *subchannel_suite(void)
     tcase_add_test(tcase, a_connection_that_served_nobody_is_not_followed_at_once);
     tcase_add_test(tcase, nothing_is_dialled_before_somebody_asks);
     tcase_add_test(tcase, reset_backoff_dials_now_and_only_in_transient_failure);
+    tcase_add_test(tcase, reset_backoff_ends_a_wait_without_end);
     tcase_add_test(tcase, a_success_forgets_the_last_failure);
     tcase_add_test(tcase, closing_in_backoff_leaves_no_timer);
     tcase_add_test(tcase, tcp_keepalive_is_switched_off_on_each_connection_if_so_asked);

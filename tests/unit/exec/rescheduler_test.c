@@ -349,7 +349,7 @@ START_TEST(a_deadline_at_the_end_of_time_never_fires_and_a_shorter_one_works)
 }
 END_TEST
 
-/* scenario 16: the last instant there is before the end of time is kept to the nanosecond */
+/* scenarios 16, 296: the last instant there is before the end of time is kept to the nanosecond */
 START_TEST(a_deadline_just_before_the_end_of_time_is_kept)
 {
     advance_to(5);

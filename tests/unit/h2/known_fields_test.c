@@ -232,6 +232,27 @@ START_TEST(large_value_behind_a_remembered_one_is_told_and_not_held)
 }
 END_TEST
 
+/* Whatever a peer says, what is remembered of it takes no more than there are places. */
+START_TEST(fields_that_are_pushed_out_are_let_go)
+{
+    struct lull_counters before = {0};
+    (void)begin();
+    for (unsigned n = 0; n < 1500; n++) {
+        char value[8];
+        if (n == 700) {
+            before = world_counters();
+        }
+        (void)sprintf(value, "%04u", n);
+        add_entry(STATUS_200);
+        add_lasting("x-a", value);
+        (void)answer(n);
+        ck_assert_uint_le(t->stock->known.count, HEADERS_KNOWN);
+    }
+    world_expect_no_memory(&before);
+    world_end();
+}
+END_TEST
+
 /* ---- two connections of one executor, which remember in one place */
 
 static struct h2_transport *other;
@@ -380,6 +401,7 @@ static Suite *suite(void)
     tcase_add_test(tc, value_that_changes_under_the_same_name_is_the_new_one);
     tcase_add_test(tc, value_that_is_not_kept_as_it_came_is_so_every_time);
     tcase_add_test(tc, large_value_behind_a_remembered_one_is_told_and_not_held);
+    tcase_add_test(tc, fields_that_are_pushed_out_are_let_go);
     tcase_add_test(tc, field_of_a_block_that_is_not_whole_stays_until_it_is);
     tcase_add_test(tc, what_is_remembered_of_a_connection_ends_with_it);
     suite_add_tcase(s, tc);

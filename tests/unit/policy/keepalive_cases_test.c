@@ -158,6 +158,21 @@ START_TEST(infinite_timeout_pings_and_never_judges)
 }
 END_TEST
 
+/* scenario 296, read as "saturates" (RULINGS 1) */
+START_TEST(near_the_end_of_time_what_fits_comes_and_the_rest_is_never)
+{
+    struct lull_keepalive k;
+    make(&k, 20, 20, true);
+    lull_keepalive_on_transport_opened(&k, lull_at(INT64_MAX - 31));
+    ck_assert_int_eq(lull_keepalive_next_at(&k).ns, INT64_MAX - 11);
+    struct lull_keepalive_step step = lull_keepalive_on_timer(&k, lull_at(INT64_MAX - 11));
+    ck_assert_int_eq(step.action, PING);
+    ck_assert_int_eq(step.next_at.ns, NEVER); /* 9 behind it */
+    ck_assert_int_eq(lull_keepalive_on_timer(&k, lull_at(INT64_MAX - 1)).action, NONE);
+    ck_assert_int_eq(lull_keepalive_on_read(&k, lull_at(INT64_MAX - 1)).next_at.ns, NEVER);
+}
+END_TEST
+
 START_TEST(second_connection_starts_with_nothing_under_way)
 {
     struct lull_keepalive k;
@@ -277,6 +292,7 @@ static Suite *keepalive_cases_suite(void)
     tcase_add_test(tc, switched_off_it_never_pings);
     tcase_add_test(tc, times_are_clamped_and_can_be_read_back);
     tcase_add_test(tc, infinite_timeout_pings_and_never_judges);
+    tcase_add_test(tc, near_the_end_of_time_what_fits_comes_and_the_rest_is_never);
     tcase_add_test(tc, second_connection_starts_with_nothing_under_way);
     tcase_add_test(tc, random_walks_agree_with_the_whole_history);
     suite_add_tcase(suite, tc);
