@@ -84,6 +84,100 @@ START_TEST(call_may_have_its_own_authority)
 }
 END_TEST
 
+/* What a request leaves for the next one is its own authority, and not another call's. */
+START_TEST(call_after_one_with_its_own_authority_has_the_channels)
+{
+    static const char *const authorities[] = {NULL, "other", NULL, NULL, "third", "other", NULL};
+    nghttp2_hd_inflater *inflater = begin();
+    for (unsigned i = 0; i < sizeof(authorities) / sizeof(authorities[0]); i++) {
+        struct h2_request request = a_request();
+        char expect[64];
+        const char *block;
+        request.authority = authorities[i];
+        (void)open_with(i, &request);
+        run();
+        (void)sprintf(expect, "\n:authority: %s\nte: trailers\n", authorities[i] != NULL ? authorities[i] : "svc.test:80");
+        block = read_block(inflater, 2 * i + 1);
+        ck_assert_msg(strstr(block, expect) != NULL, "row %u: %s", i, block);
+    }
+    end(inflater);
+}
+END_TEST
+
+/* The fields that a transport would send. */
+static const char *built(struct h2_transport *transport, const struct h2_request *request)
+{
+    static char text[1024];
+    char *to = text;
+    nghttp2_nv *fields;
+    size_t count;
+    ck_assert_int_eq(headers_build(transport, request, &fields, &count), LULL_OK);
+    *to = '\0';
+    for (size_t i = 0; i < count; i++) {
+        to += sprintf(to, "%.*s: %.*s\n", (int)fields[i].namelen, fields[i].name, (int)fields[i].valuelen, fields[i].value);
+    }
+    return text;
+}
+
+/* A server of the same executor answers in between. */
+static void build_answer(struct h2_transport *transport)
+{
+    const struct headers_answer answer = {.http_status = "404", .content_type = "text/plain", .has_grpc_status = true, .grpc_status = 12};
+    nghttp2_nv *fields;
+    size_t count;
+    ck_assert_int_eq(headers_build_answer(transport, &answer, &fields, &count), LULL_OK);
+    ck_assert_uint_eq(count, 3);
+}
+
+/* They share the memory in which the fields of the request before stand. */
+START_TEST(connections_of_an_executor_send_their_own_fields)
+{
+    struct h2_transport_options options = world_options();
+    struct addr addr = {.text = "x"};
+    struct endpoint *near, *far;
+    struct h2_transport *first, *second;
+    nghttp2_hd_inflater *inflater = begin();
+    options.scheme = "https";
+    options.authority = "else.test:443";
+    options.user_agent = "else/1";
+    first = t;
+    ck_assert_int_eq(endpoint_pipe_new(x, x, &addr, &addr, NULL, &near, &far), 0);
+    ck_assert_int_eq(h2_transport_new(x, near, &options, &transport_ops, NULL, &second), LULL_OK);
+    for (unsigned i = 0; i < 64; i++) {
+        struct h2_request request = a_request();
+        char expect[256];
+        const bool is_second = (i & 1) != 0;
+        const bool has_timeout = (i & 2) != 0;
+        request.path = (i & 4) != 0 ? "/a.B/C" : "/longer.Service/Method";
+        request.authority = (i & 24) == 24 ? "own" : NULL;
+        request.timeout_ns = has_timeout ? LULL_SECOND * (1 + (i >> 5)) : LULL_NEVER;
+        (void)sprintf(expect, ":method: POST\n:scheme: %s\n:path: %s\n:authority: %s\nte: trailers\n%s%s%scontent-type: application/grpc\nuser-agent: %s\n",
+                      is_second ? "https" : "http", request.path,
+                      request.authority != NULL ? "own" : is_second ? "else.test:443" : "svc.test:80",
+                      has_timeout ? "grpc-timeout: " : "", has_timeout ? (i >> 5) != 0 ? "2000000u" : "1000000u" : "",
+                      has_timeout ? "\n" : "", is_second ? "else/1" : "lull-c/0.1.0");
+        for (int again = 0; again < 3; again++) {
+            ck_assert_str_eq(built(is_second ? second : first, &request), expect);
+            if (again == 1) {
+                build_answer(first);
+            }
+        }
+    }
+    const struct h2_request last = a_request();
+    (void)built(second, &last);
+    struct h2_stock *const stock = first->stock;
+    ck_assert_ptr_eq(stock->fields_of, second);
+    t = second;
+    h2_transport_close(second, 0, "the second one");
+    run();
+    endpoint_close(far);
+    ck_assert_ptr_null(stock->fields_of); /* another one may come to stand where it stood */
+    t = first;
+    told.closed = 0;
+    end(inflater);
+}
+END_TEST
+
 START_TEST(no_deadline_means_no_timeout_field)
 {
     nghttp2_hd_inflater *inflater = begin();
@@ -245,6 +339,8 @@ static Suite *suite(void)
     TCase *tc = tcase_create("headers");
     tcase_add_test(tc, fields_come_in_the_order_of_grpc);
     tcase_add_test(tc, call_may_have_its_own_authority);
+    tcase_add_test(tc, call_after_one_with_its_own_authority_has_the_channels);
+    tcase_add_test(tc, connections_of_an_executor_send_their_own_fields);
     tcase_add_test(tc, no_deadline_means_no_timeout_field);
     tcase_add_test(tc, timeout_is_remembered_only_when_it_comes_twice);
     tcase_add_test(tc, value_that_varies_is_never_remembered);
