@@ -3,6 +3,7 @@
  * Blocking calls (src/sync/) against a server on another thread, over the loopback: public functions only. Whether a wait ends is the
  * test; each case has a timeout of its own.
  */
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
@@ -191,6 +192,44 @@ START_TEST(a_close_ends_every_wait)
     lull_channel_close(channel);
     for (unsigned i = 0; i < 16; i++) {
         join(&callers[i], LULL_CODE_UNAVAILABLE);
+    }
+    lull_channel_unref(channel);
+}
+END_TEST
+
+/*
+ * Those who are answered together ask again in one write, which waits for the last of them. Some a deadline takes out again and again, and
+ * at last there is a close: nobody waits for one that does not come.
+ */
+START_TEST(deadlines_and_a_close_among_callers_that_ask_together)
+{
+    struct lull_channel *channel = sync_channel(&served, NULL);
+    for (unsigned i = 0; i < 24; i++) {
+        if (i < 8) {
+            start(&callers[i], channel, METHOD_ECHO, LULL_NEVER, rounds(300, 50));
+        } else if (i < 16) {
+            start(&callers[i], channel, METHOD_SILENT, (int64_t)(i - 7) * LULL_MS, rounds(20, 5));
+        } else {
+            start(&callers[i], channel, METHOD_SILENT, LULL_NEVER, 1);
+        }
+    }
+    for (unsigned i = 0; i < 16; i++) {
+        join(&callers[i], i < 8 ? LULL_CODE_OK : LULL_CODE_DEADLINE_EXCEEDED);
+    }
+    for (unsigned i = 16; i < 24; i++) {
+        ck_assert_uint_eq(callers[i].ended, 0);
+    }
+    for (unsigned i = 0; i < 8; i++) {
+        start(&callers[i], channel, METHOD_ECHO, LULL_NEVER, 20000); /* more than come before the close */
+    }
+    while (callers[0].ended < 50) {
+        (void)poll(NULL, 0, 1);
+    }
+    lull_channel_close(channel);
+    for (unsigned i = 0; i < 24; i++) {
+        if (i < 8 || i >= 16) {
+            join(&callers[i], LULL_CODE_UNAVAILABLE);
+        }
     }
     lull_channel_unref(channel);
 }
@@ -417,6 +456,7 @@ static Suite *sync_suite(void)
     tcase_add_test(cases, the_poller_hands_over_when_it_leaves);
     tcase_add_test(cases, a_waiters_deadline_is_kept_by_whoever_polls);
     tcase_add_test(cases, a_close_ends_every_wait);
+    tcase_add_test(cases, deadlines_and_a_close_among_callers_that_ask_together);
     tcase_add_test(cases, blocking_callers_drive_what_others_start_and_cancel);
     tcase_add_test(cases, a_thread_that_runs_the_loop_may_come_and_go);
     tcase_add_test(cases, rounds_of_the_loop_go_between_blocking_calls);
