@@ -55,14 +55,14 @@ void size_classes_trim(struct size_classes *classes)
             lull_recycler_trim(classes->of[i]);
         }
     }
-    size_classes_drop_unused(classes);
+    size_classes_drop_unused(classes, 0);
 }
 
-void size_classes_drop_unused(struct size_classes *classes)
+void size_classes_drop_unused(struct size_classes *classes, unsigned least)
 {
     for (unsigned i = 0; i < SIZE_CLASSES_COUNT; i++) {
         struct lull_recycler_stats stats = {.size = sizeof(stats), .in_use = 1};
-        if (classes->of[i] != NULL) {
+        if (classes->of[i] != NULL && classes->of[i]->pushes - classes->of[i]->pops >= least) {
             lull_recycler_stats(classes->of[i], &stats);
         }
         if (stats.in_use == 0) {

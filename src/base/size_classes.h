@@ -40,8 +40,8 @@ void size_classes_fini(struct size_classes *classes);
 /* Gives what is kept back to the allocator, and the recyclers of which nothing is out. */
 void size_classes_trim(struct size_classes *classes);
 
-/* Gives back the recyclers of which nothing is out, and what they keep. For who has just released very many blocks for good. */
-void size_classes_drop_unused(struct size_classes *classes);
+/* Gives back the recyclers of which nothing is out and that keep as many blocks as `least` or more, and these with them. */
+void size_classes_drop_unused(struct size_classes *classes, unsigned least);
 
 /* As malloc, calloc (of one), realloc and free, but for a size of 0, which is 1. NULL: no memory, and nothing has changed. */
 void *size_classes_alloc(struct size_classes *classes, size_t size);

@@ -4,8 +4,11 @@
  */
 #include "channel/call_pool.h"
 
+#include "base/container.h"
 #include "base/mem.h"
-#include "exec/executor.h"
+
+/* What is kept behind the last channel: 3 KiB each. */
+#define FEW_CALLS 4
 
 static struct lull_recycler *make_recycler(struct lull_executor *executor, size_t call_bytes)
 {
@@ -20,7 +23,15 @@ static struct lull_recycler *make_recycler(struct lull_executor *executor, size_
     return recycler;
 }
 
-static struct call_pool *make(struct lull_executor *executor, size_t call_bytes)
+static void free_pool(struct lull_executor *executor, struct executor_share *share)
+{
+    struct call_pool *pool = container_of(share, struct call_pool, share);
+    call_arenas_fini(&pool->arenas);
+    lull_recycler_free(pool->calls);
+    mem_release(executor_allocator(executor), pool);
+}
+
+static struct executor_share *make(struct lull_executor *executor, size_t call_bytes)
 {
     struct call_pool *pool = mem_zeroed(executor_allocator(executor), sizeof(*pool));
     if (pool == NULL) {
@@ -33,31 +44,25 @@ static struct call_pool *make(struct lull_executor *executor, size_t call_bytes)
     }
     executor_counters(executor)->allocations++;
     call_arenas_init(&pool->arenas, executor_allocator(executor), executor_counters(executor));
-    executor_set_pool_of_calls(executor, pool);
-    return pool;
+    pool->share.free = free_pool;
+    return &pool->share;
 }
 
 struct call_pool *call_pool_join(struct lull_executor *executor, size_t call_bytes)
 {
-    struct call_pool *pool = executor_pool_of_calls(executor);
-    if (pool == NULL) {
-        pool = make(executor, call_bytes);
+    struct executor_share **at = executor_share(executor, EXECUTOR_SHARE_CALLS);
+    if (*at == NULL && (*at = make(executor, call_bytes)) == NULL) {
+        return NULL;
     }
-    if (pool != NULL) {
-        pool->channels++;
-    }
-    return pool;
+    (*at)->users++;
+    return container_of(*at, struct call_pool, share);
 }
 
-void call_pool_leave(struct lull_executor *executor, struct call_pool *pool)
+void call_pool_leave(struct call_pool *pool)
 {
-    if (pool == NULL || --pool->channels != 0) {
-        return;
+    if (pool != NULL && --pool->share.users == 0 && pool->arenas.kept > FEW_CALLS) {
+        call_pool_trim(pool);
     }
-    executor_set_pool_of_calls(executor, NULL);
-    call_arenas_fini(&pool->arenas);
-    lull_recycler_free(pool->calls);
-    mem_release(executor_allocator(executor), pool);
 }
 
 void call_pool_trim(struct call_pool *pool)

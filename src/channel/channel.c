@@ -36,7 +36,7 @@ void channel_free(struct lull_channel *channel)
     channel_timeouts_stop(channel);
     channel_resolve_fini(channel);
     subchannel_fini(&channel->subchannel);
-    call_pool_leave(channel->executor, channel->pool);
+    call_pool_leave(channel->pool);
     mem_release(channel->allocator, channel->reason_there);
     mem_release(channel->allocator, channel->texts);
     lull_credentials_unref(channel->options.credentials);

@@ -71,6 +71,17 @@ LULL_COLD int lull_executor_new(const struct lull_executor_options *options, str
     return LULL_OK;
 }
 
+LULL_COLD static void drop_unused_shares(struct lull_executor *executor)
+{
+    for (unsigned i = 0; i < EXECUTOR_SHARES; i++) {
+        struct executor_share *share = executor->shares[i];
+        if (share != NULL && share->users == 0) {
+            executor->shares[i] = NULL;
+            share->free(executor, share);
+        }
+    }
+}
+
 LULL_COLD void lull_executor_free(struct lull_executor *executor)
 {
     if (executor == NULL) {
@@ -82,6 +93,7 @@ LULL_COLD void lull_executor_free(struct lull_executor *executor)
     if (executor->driven_by != NULL) {
         lull_fake_clock_drop(executor->driven_by, executor);
     }
+    drop_unused_shares(executor);
     lanes_fini(&executor->lanes);
     timerq_fini(&executor->timers);
     size_classes_fini(&executor->classes);
@@ -495,6 +507,7 @@ void executor_trim(struct lull_executor *executor)
     executor->read_buffer = NULL;
     executor->write_buffer = NULL;
     executor->record_buffer = NULL;
+    drop_unused_shares(executor);
     lanes_trim(&executor->lanes);
     timerq_trim(&executor->timers);
     size_classes_trim(&executor->classes);
@@ -551,29 +564,14 @@ unsigned executor_channels(const struct lull_executor *executor)
     return executor->channels;
 }
 
-void *executor_pool_of_calls(const struct lull_executor *executor)
+struct executor_share **executor_share(struct lull_executor *executor, enum executor_share_of of)
 {
-    return executor->pool_of_calls;
-}
-
-void executor_set_pool_of_calls(struct lull_executor *executor, void *pool)
-{
-    executor->pool_of_calls = pool;
+    return &executor->shares[of];
 }
 
 struct lingering *executor_linger(struct lull_executor *executor)
 {
     return &executor->linger;
-}
-
-struct h2_stock *executor_stock(const struct lull_executor *executor)
-{
-    return executor->stock;
-}
-
-void executor_set_stock(struct lull_executor *executor, struct h2_stock *stock)
-{
-    executor->stock = stock;
 }
 
 uint64_t executor_turn_number(const struct lull_executor *executor)

@@ -14,7 +14,6 @@
 #include "lull/executor.h"
 #include "lull/loop.h"
 
-struct h2_stock;
 struct lanes;
 struct size_classes;
 struct timerq;
@@ -118,13 +117,23 @@ void executor_on_channel_made(struct lull_executor *executor);
 void executor_on_channel_freed(struct lull_executor *executor);
 unsigned executor_channels(const struct lull_executor *executor);
 
-/* What calls of all channels here leave for the next ones (channel/call_pool.h), whose affair it is; NULL: there is none. In context. */
-void *executor_pool_of_calls(const struct lull_executor *executor);
-void executor_set_pool_of_calls(struct lull_executor *executor, void *pool);
+/*
+ * What those here share who come and go: the first makes it, and when nobody uses it any more it is there for who comes next, until the
+ * executor is trimmed or freed. The first member of what it is.
+ */
+struct executor_share {
+    unsigned users;
+    void (*free)(struct lull_executor *executor, struct executor_share *share);
+};
 
-/* What connections here share (h2/stock.h), whose affair it is; NULL: there is none. In context. */
-struct h2_stock *executor_stock(const struct lull_executor *executor);
-void executor_set_stock(struct lull_executor *executor, struct h2_stock *stock);
+enum executor_share_of {
+    EXECUTOR_SHARE_CALLS,       /* channel/call_pool.h */
+    EXECUTOR_SHARE_CONNECTIONS, /* h2/stock.h */
+    EXECUTOR_SHARES,
+};
+
+/* Where it is, and whoever makes it puts it; NULL there: there is none. In context. */
+struct executor_share **executor_share(struct lull_executor *executor, enum executor_share_of of);
 
 /* Blocks of many small sizes, used again by everything on this executor: nghttp2's. Trimmed with the executor. */
 struct size_classes *executor_classes(struct lull_executor *executor);

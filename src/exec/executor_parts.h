@@ -65,8 +65,7 @@ struct lull_executor {
     bool is_loop_silent; /* it never says when it sleeps: take it for asleep between turns */
 
     unsigned channels; /* made and not freed */
-    void *pool_of_calls; /* theirs */
-    struct h2_stock *stock; /* of their connections */
+    struct executor_share *shares[EXECUTOR_SHARES];
     struct lull_clock *clock;
     struct lull_fake_clock *driven_by; /* [nullable] */
     const struct lull_allocator *allocator;

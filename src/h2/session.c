@@ -19,6 +19,9 @@
 /* More entries in one SETTINGS frame than any server has reason to send. */
 #define SETTINGS_MAX 32
 
+/* Of one size: more than a session with one stream has. */
+#define MANY_BLOCKS 16
+
 static void *count(struct session *session, void *memory)
 {
     session->blocks += memory != NULL;
@@ -173,9 +176,10 @@ void session_fini(struct session *session)
 {
     nghttp2_session_del(session->nghttp2);
     session->nghttp2 = NULL;
-    /* The last session of the executor takes the blocks along that it would have used again: a sleeping channel is small. */
+    /* The last session of the executor takes the blocks of many streams along; those of a few are there for the next one, or until a
+     * channel sleeps, which is small. */
     if (session->classes != NULL) {
-        size_classes_drop_unused(session->classes);
+        size_classes_drop_unused(session->classes, MANY_BLOCKS);
     }
 }
 

@@ -6,45 +6,48 @@
 
 #include <string.h>
 
+#include "base/container.h"
 #include "base/mem.h"
-#include "exec/executor.h"
 #include "lull/recycler.h"
 
-static struct h2_stock *make(struct lull_executor *executor)
-{
-    struct h2_stock *stock = mem_alloc(executor_allocator(executor), sizeof(*stock));
-    if (stock != NULL) {
-        memset(stock, 0, offsetof(struct h2_stock, frame));
-        executor_counters(executor)->allocations++;
-        executor_set_stock(executor, stock);
-    }
-    return stock;
-}
-
-struct h2_stock *stock_join(struct lull_executor *executor)
-{
-    struct h2_stock *stock = executor_stock(executor);
-    if (stock == NULL) {
-        stock = make(executor);
-    }
-    if (stock != NULL) {
-        stock->transports++;
-    }
-    return stock;
-}
-
-void stock_leave(struct lull_executor *executor, struct h2_stock *stock)
+static void free_stock(struct lull_executor *executor, struct executor_share *share)
 {
     const struct lull_allocator *allocator = executor_allocator(executor);
-    if (stock == NULL || --stock->transports != 0) {
-        return;
-    }
-    executor_set_stock(executor, NULL);
+    struct h2_stock *stock = container_of(share, struct h2_stock, share);
     lull_recycler_free(stock->small);
     lull_recycler_free(stock->runs);
     mem_release(allocator, stock->fields);
     mem_release(allocator, stock->encoded);
     mem_release(allocator, stock);
+}
+
+static struct executor_share *make(struct lull_executor *executor)
+{
+    struct h2_stock *stock = mem_alloc(executor_allocator(executor), sizeof(*stock));
+    if (stock == NULL) {
+        return NULL;
+    }
+    memset(stock, 0, offsetof(struct h2_stock, frame));
+    stock->share.free = free_stock;
+    executor_counters(executor)->allocations++;
+    return &stock->share;
+}
+
+struct h2_stock *stock_join(struct lull_executor *executor)
+{
+    struct executor_share **at = executor_share(executor, EXECUTOR_SHARE_CONNECTIONS);
+    if (*at == NULL && (*at = make(executor)) == NULL) {
+        return NULL;
+    }
+    (*at)->users++;
+    return container_of(*at, struct h2_stock, share);
+}
+
+void stock_leave(struct h2_stock *stock)
+{
+    if (stock != NULL) {
+        stock->share.users--;
+    }
 }
 
 int stock_reserve_fields(struct lull_executor *executor, struct h2_stock *stock, size_t count, size_t encoded)

@@ -3,8 +3,8 @@
  * What the connections of an executor share.
  *
  * Decides: what one connection need not keep for itself because one at a time uses it: nghttp2's frame buffer, the fields of the header block
- * that is being made, those of responses that come again and again, and the slabs that messages come in. Made with the executor's first connection, freed with its last. Called by
- * transport.c, session.c, headers.c and framing.c. Must not know which connection is at work. In context.
+ * that is being made, those of responses that come again and again, and the slabs that messages come in. Made with the executor's first connection, and kept for the next one
+ * when the last has gone, until the executor is trimmed or freed. Called by transport.c, session.c, headers.c and framing.c. Must not know which connection is at work. In context.
  *
  * The frame buffer: a session asks for one when it is made, 16 KiB of which a few hundred bytes are ever written. A frame is made and
  * copied out within one nghttp2_session_mem_send, and what the next call finds there is not read: send.c takes all that one call gives, sends no
@@ -21,9 +21,9 @@
 
 #include <nghttp2/nghttp2.h>
 
+#include "exec/executor.h"
 #include "h2/headers.h"
 
-struct lull_executor;
 struct lull_recycler;
 struct h2_transport;
 
@@ -31,7 +31,7 @@ struct h2_transport;
 #define H2_STOCK_FRAME_BYTES ((size_t)9 + 1 + 16384)
 
 struct h2_stock {
-    unsigned transports;
+    struct executor_share share; /* its users: transports */
     struct lull_recycler *small; /* slabs of one small message; NULL before the first */
     struct lull_recycler *runs;  /* slabs of many; NULL before the first */
     nghttp2_nv *fields;
@@ -47,7 +47,7 @@ struct h2_stock {
 LULL_COLD struct h2_stock *stock_join(struct lull_executor *executor);
 
 /* One less. `stock` is [nullable]. */
-LULL_COLD void stock_leave(struct lull_executor *executor, struct h2_stock *stock);
+LULL_COLD void stock_leave(struct h2_stock *stock);
 
 /* Room in `fields` for so many, in `encoded` for so many bytes; kept. LULL_OK or LULL_RC_NOMEM. */
 int stock_reserve_fields(struct lull_executor *executor, struct h2_stock *stock, size_t count, size_t encoded);

@@ -56,7 +56,7 @@ static void release(struct h2_transport *t)
     send_fini(&t->send);
     incoming_fini(t);
     outbox_state_fini(&t->outbox);
-    stock_leave(t->executor, t->stock);
+    stock_leave(t->stock);
     mem_release(allocator, t);
 }
 
