@@ -224,6 +224,7 @@ static int run_round(struct lull_loop *base, struct lull_instant until)
     if (loop->common.lingers) {
         struct pollfd ends[2] = {{.fd = loop->wake.fd, .events = POLLIN}, {.fd = loop->alarm.fd, .events = POLLIN}};
 
+        loop_wake_quieten(&loop->wake);
         loop_builtin_linger(&loop->common, ends, 2, &timeout);
     }
     count = epoll_wait(loop->epoll_fd, events, EVENTS_MAX, timeout);

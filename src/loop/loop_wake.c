@@ -79,3 +79,17 @@ void loop_wake_take(struct loop_wake *wake, struct lull_counters *counters)
     (void)__atomic_exchange_n(&wake->is_set, 0, __ATOMIC_SEQ_CST);
     counters->syscalls += __atomic_exchange_n(&wake->writes, 0, __ATOMIC_RELAXED);
 }
+
+void loop_wake_quieten(struct loop_wake *wake)
+{
+    uint64_t told;
+
+    if (__atomic_load_n(&wake->is_set, __ATOMIC_SEQ_CST) != 0) {
+        return;
+    }
+    __atomic_fetch_add(&wake->writes, 1, __ATOMIC_RELAXED);
+    /* Either he who wakes writes behind this, or his mark is seen and what was taken of his is put back. */
+    if (read(wake->fd, &told, sizeof(told)) > 0 && __atomic_load_n(&wake->is_set, __ATOMIC_SEQ_CST) != 0) {
+        write_one(wake, wake->fd);
+    }
+}

@@ -5,7 +5,8 @@
  * Decides: when a wake costs a write (once until the loop has looked). Called by the built-in loop
  * and, through it, by any thread. Must not know why.
  *
- * The eventfd is edge-triggered in the epoll: each write is an event, nobody has to read it back.
+ * The eventfd is edge-triggered in the epoll: each write is an event, nobody has to read it back. To any other poll it is ready from the
+ * first wake on; who lingers says first that it is not.
  */
 #ifndef LOOP_LOOP_WAKE_H
 #define LOOP_LOOP_WAKE_H
@@ -34,5 +35,8 @@ void loop_wake_set(struct loop_wake *wake);
 
 /* The loop has heard it; what was handed over before the wake is seen from here on. */
 void loop_wake_take(struct loop_wake *wake, struct lull_counters *counters);
+
+/* What was heard leaves the eventfd, which is ready from here on for a wake that is not. It is open. The thread that polls. */
+void loop_wake_quieten(struct loop_wake *wake);
 
 #endif

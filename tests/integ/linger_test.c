@@ -174,6 +174,28 @@ START_TEST(a_wake_ends_the_gathering)
 }
 END_TEST
 
+/* Else the loop would run round after round as long as an answer does not come. */
+START_TEST(a_wake_that_was_heard_ends_no_gathering_behind_it)
+{
+    struct lull_instant began_at;
+    unsigned rounds = 0;
+
+    begin(2);
+    world.loop->ops->wake(world.loop);
+    ck_assert_uint_eq(round_of(10 * LULL_SECOND), 1);
+    expect_answers();
+    began_at = lull_clock_now(lull_clock_system());
+    while (lull_instant_diff(lull_clock_now(lull_clock_system()), began_at) < 20 * LULL_MS) {
+        (void)round_of(20 * LULL_MS);
+        rounds++;
+    }
+    ck_assert_uint_le(rounds, 2); /* a round's wait is in whole milliseconds */
+    world.loop->ops->wake(world.loop);
+    (void)round_of(LULL_NEVER); /* and one that was not is not missed */
+    end(2);
+}
+END_TEST
+
 /* On another thread he may start a call, whose answer the loop must not let lie. */
 START_TEST(who_comes_by_while_the_loop_lingers_wakes_it)
 {
@@ -224,6 +246,7 @@ static Suite *linger_suite(void)
     tcase_add_test(cases, a_loop_that_need_not_wait_does_not_linger);
     tcase_add_test(cases, nothing_gathers_when_something_else_may_come);
     tcase_add_test(cases, a_wake_ends_the_gathering);
+    tcase_add_test(cases, a_wake_that_was_heard_ends_no_gathering_behind_it);
     tcase_add_test(cases, who_comes_by_while_the_loop_lingers_wakes_it);
     tcase_add_test(cases, up_to_256_events_are_taken_at_once);
     suite_add_tcase(suite, cases);
