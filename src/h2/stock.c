@@ -45,8 +45,15 @@ struct h2_stock *stock_join(struct lull_executor *executor)
 
 void stock_leave(struct h2_stock *stock)
 {
-    if (stock != NULL) {
-        stock->share.users--;
+    if (stock == NULL || --stock->share.users != 0) {
+        return;
+    }
+    /* A few hundred KiB, where many messages came at once. */
+    if (stock->small != NULL) {
+        lull_recycler_trim(stock->small);
+    }
+    if (stock->runs != NULL) {
+        lull_recycler_trim(stock->runs);
     }
 }
 

@@ -2,6 +2,8 @@
 /* The session's making and its memory: every allocation of a small life fails once. */
 #include "h2/session.h"
 
+#include "lull/recycler.h"
+
 #include "tests/support/check_main.h"
 #include "tests/support/counting_allocator.h"
 #include "tests/unit/h2/frames.h"
@@ -211,6 +213,11 @@ START_TEST(sessions_of_an_executor_have_one_frame_buffer)
     run();
     ck_assert_uint_eq(stock->share.users, 0);
     ck_assert_ptr_eq(*executor_share(x, EXECUTOR_SHARE_CONNECTIONS), &stock->share);
+    struct lull_recycler_stats slabs = {.size = sizeof(slabs)};
+    ck_assert_ptr_nonnull(stock->small);
+    lull_recycler_stats(stock->small, &slabs);
+    ck_assert_uint_gt(slabs.claims, 0);
+    ck_assert_uint_eq(slabs.kept, 0); /* they may be many */
     executor_trim(x);
     ck_assert_ptr_null(*executor_share(x, EXECUTOR_SHARE_CONNECTIONS));
     endpoint_close(b);
