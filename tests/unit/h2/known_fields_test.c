@@ -232,6 +232,19 @@ START_TEST(large_value_behind_a_remembered_one_is_told_and_not_held)
 }
 END_TEST
 
+/* Some value of this name, not less than `least`, is remembered. */
+static bool is_remembered(const char *name, const char *least)
+{
+    const struct headers_known *known = &t->stock->known;
+    for (unsigned i = 0; i < known->count; i++) {
+        const struct lull_metadatum *item = &known->fields[i].item;
+        if (strcmp(item->key, name) == 0 && strcmp(item->value, least) >= 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Whatever a peer says, what is remembered of it takes no more than there are places. */
 START_TEST(fields_that_are_pushed_out_are_let_go)
 {
@@ -249,6 +262,7 @@ START_TEST(fields_that_are_pushed_out_are_let_go)
         ck_assert_uint_le(t->stock->known.count, HEADERS_KNOWN);
     }
     world_expect_no_memory(&before);
+    ck_assert(is_remembered("x-a", "1470")); /* these have taken the places of those */
     world_end();
 }
 END_TEST
@@ -348,6 +362,29 @@ START_TEST(field_of_a_block_that_is_not_whole_stays_until_it_is)
 }
 END_TEST
 
+/* A stream may be open for days: what its headers had is kept for it no longer than they come in. */
+START_TEST(field_of_a_block_that_is_whole_makes_room_though_its_stream_goes_on)
+{
+    begin_two();
+    calls[0].stream.ops = &seeing_ops;
+    add_entry(STATUS_200);
+    add_lasting("x-a", "one");
+    say_frame(1, END_HEADERS, 1, block.bytes, block.len);
+    block.len = 0;
+    run();
+    ck_assert_uint_eq(calls[0].headers, 1);
+    ck_assert(is_remembered("x-a", "one"));
+    others_answers(2, 60);
+    ck_assert(!is_remembered("x-a", ""));
+    say_trailers(1);
+    run();
+    ck_assert_int_eq(calls[0].end.kind, H2_END_FINISHED);
+    turn_to_the_other();
+    end_one();
+    world_end();
+}
+END_TEST
+
 /* A connection that ends, with GOAWAY or without, takes what is remembered of it along; the one behind it starts with an empty table. */
 START_TEST(what_is_remembered_of_a_connection_ends_with_it)
 {
@@ -403,6 +440,7 @@ static Suite *suite(void)
     tcase_add_test(tc, large_value_behind_a_remembered_one_is_told_and_not_held);
     tcase_add_test(tc, fields_that_are_pushed_out_are_let_go);
     tcase_add_test(tc, field_of_a_block_that_is_not_whole_stays_until_it_is);
+    tcase_add_test(tc, field_of_a_block_that_is_whole_makes_room_though_its_stream_goes_on);
     tcase_add_test(tc, what_is_remembered_of_a_connection_ends_with_it);
     suite_add_tcase(s, tc);
     return s;
