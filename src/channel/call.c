@@ -260,7 +260,7 @@ void call_end_unconnected(struct lull_call *call)
 static void tell_closed(struct lull_call *call)
 {
     struct lull_channel *channel = call->channel;
-    struct lull_metadata trailers = metadata_list_view(&call->arena->trailers);
+    struct lull_metadata trailers = call_arena_view(call->arena, &call->arena->trailers);
     bool is_ok = call->status.code == LULL_CODE_OK;
     struct lull_instant ended_at = executor_fresh_now(channel->executor);
     call->is_delivered = true;

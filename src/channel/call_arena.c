@@ -120,17 +120,21 @@ void call_arena_release(struct call_arenas *arenas, struct call_arena *arena)
         free_arena(arenas, arena);
         return;
     }
-    empty_list(&arena->request);
-    empty_list(&arena->headers);
-    empty_list(&arena->trailers);
+    if (arena->has_metadata) {
+        empty_list(&arena->request);
+        empty_list(&arena->headers);
+        empty_list(&arena->trailers);
+        arena->has_metadata = false;
+    }
     if (arena->message_cap > CALL_ARENA_KEEP_BYTES) {
         mem_release(arenas->allocator, arena->message);
         arena->message = NULL;
         arena->message_cap = 0;
     }
-    arena->message_len = 0;
-    empty_text(arena->message, arena->message_cap);
-    empty_text(arena->method, arena->method_cap);
+    if (arena->message_len != 0) {
+        arena->message_len = 0;
+        empty_text(arena->message, arena->message_cap);
+    }
     arena->peer[0] = '\0';
     arena->next = arenas->first;
     arenas->first = arena;
@@ -161,6 +165,21 @@ int call_arena_set_method(struct call_arenas *arenas, struct call_arena *arena, 
         return LULL_RC_NOMEM;
     }
     memcpy(arena->method, method, len + 1);
+    return LULL_OK;
+}
+
+int call_arena_set_request(struct call_arenas *arenas, struct call_arena *arena,
+                           const struct lull_metadata *metadata)
+{
+    if (metadata->count == 0) {
+        return LULL_OK;
+    }
+    size_t bytes_cap = arena->request.bytes_cap;
+    arena->has_metadata = true;
+    if (metadata_list_add_all(&arena->request, metadata) != LULL_OK) {
+        return LULL_RC_NOMEM;
+    }
+    arenas->counters->allocations += arena->request.bytes_cap != bytes_cap;
     return LULL_OK;
 }
 

@@ -10,6 +10,7 @@
 #ifndef CHANNEL_CALL_ARENA_H
 #define CHANNEL_CALL_ARENA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,17 +28,19 @@
 /* A list or a text that grew past this is given back when its call is over. */
 #define CALL_ARENA_KEEP_BYTES ((size_t)16 * 1024)
 
+/* What every call needs stands first: the lists of one without metadata are not touched. */
 struct call_arena {
     struct call_arena *next;
-    struct metadata_list request;
-    struct metadata_list headers;
-    struct metadata_list trailers;
     char *method; /* NUL-terminated */
     size_t method_cap;
     char *message; /* the server's, NUL-terminated */
     size_t message_len;
     size_t message_cap;
+    bool has_metadata; /* something was put into a list: set before it is */
     char peer[ADDR_TEXT_BYTES];
+    struct metadata_list request;
+    struct metadata_list headers;
+    struct metadata_list trailers;
     struct failure failure; /* last: undefined until the call has failed */
 };
 
@@ -63,12 +66,23 @@ void call_arenas_trim(struct call_arenas *arenas);
 struct call_arena *call_arena_claim(struct call_arenas *arenas);
 void call_arena_release(struct call_arenas *arenas, struct call_arena *arena);
 
+/* One of its three lists. */
+static inline struct lull_metadata call_arena_view(const struct call_arena *arena,
+                                                   const struct metadata_list *list)
+{
+    return arena->has_metadata ? metadata_list_view(list) : (struct lull_metadata){NULL, 0};
+}
+
 /* A node of a queue of messages, its list_node in no list; NULL: no memory. */
 struct call_message *call_arenas_claim_message(struct call_arenas *arenas);
 void call_arenas_release_message(struct call_arenas *arenas, struct call_message *message);
 
 /* Copies a text; LULL_OK or LULL_RC_NOMEM. */
 int call_arena_set_method(struct call_arenas *arenas, struct call_arena *arena, const char *method);
+
+/* Copies the request's metadata; LULL_OK or LULL_RC_NOMEM. */
+int call_arena_set_request(struct call_arenas *arenas, struct call_arena *arena,
+                           const struct lull_metadata *metadata);
 
 /* Percent-decodes and keeps the server's message. LULL_OK, or LULL_RC_NOMEM and it is empty. */
 int call_arena_set_message(struct call_arenas *arenas, struct call_arena *arena,

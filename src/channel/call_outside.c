@@ -36,12 +36,12 @@ static struct call_arena *make_arena(struct lull_channel *channel,
         return NULL;
     }
     if (call_arena_set_method(&own, arena, options->method) != LULL_OK ||
-        metadata_list_add_all(&arena->request, &options->metadata) != LULL_OK) {
+        call_arena_set_request(&own, arena, &options->metadata) != LULL_OK) {
         call_arena_release(&own, arena);
         call_arenas_fini(&own);
         return NULL;
     }
-    *allocations = (uint32_t)counted.allocations + (options->metadata.count != 0 ? 1 : 0);
+    *allocations = (uint32_t)counted.allocations;
     return arena;
 }
 

@@ -220,14 +220,12 @@ static struct lull_call *make(struct lull_channel *channel, const struct lull_ca
         lull_recycler_release(channel->recycler, call);
         return NULL;
     }
-    size_t bytes_cap = arena->request.bytes_cap;
     if (call_arena_set_method(channel->arenas, arena, options->method) != LULL_OK ||
-        metadata_list_add_all(&arena->request, &options->metadata) != LULL_OK) {
+        call_arena_set_request(channel->arenas, arena, &options->metadata) != LULL_OK) {
         call_arena_release(channel->arenas, arena);
         lull_recycler_release(channel->recycler, call);
         return NULL;
     }
-    channel->counters->allocations += arena->request.bytes_cap != bytes_cap;
     call_set_up(call, channel, arena, options);
     call->handler = *handler;
     call->ctx = ctx;

@@ -47,6 +47,7 @@ static int keep_metadata(struct lull_call *call, struct metadata_list *to,
 {
     size_t bytes_cap = to->bytes_cap;
     size_t items_cap = to->items_cap;
+    call->arena->has_metadata = true;
     metadata_list_reset(to);
     for (size_t i = 0; i < from->count; i++) {
         const struct lull_metadatum *item = &from->items[i];
@@ -339,7 +340,7 @@ bool call_stream_open(struct lull_call *call, struct connection *connection)
         call_end(call, &outcome);
         return true;
     }
-    struct lull_metadata metadata = metadata_list_view(&call->arena->request);
+    struct lull_metadata metadata = call_arena_view(call->arena, &call->arena->request);
     struct h2_request request = {
         .path = call->arena->method,
         .timeout_ns = call_timeouts_for_wire(call, left_ns),

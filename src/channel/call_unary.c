@@ -25,7 +25,7 @@ static void on_closed(struct lull_call *call, const struct lull_status *status,
     struct lull_unary_result result = {
         .size = sizeof(result),
         .status = *status,
-        .headers = metadata_list_view(&call->arena->headers),
+        .headers = call_arena_view(call->arena, &call->arena->headers),
         .trailers = *trailers,
         .message = is_ok ? call->message : lull_slice_static(NULL, 0),
     };

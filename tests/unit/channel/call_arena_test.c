@@ -30,6 +30,7 @@ static void use(struct call_arena *arena)
 {
     ck_assert_int_eq(call_arena_set_method(&arenas, arena, "/package.Service/Method"), LULL_OK);
     ck_assert_int_eq(call_arena_set_message(&arenas, arena, "a%20b", 5), LULL_OK);
+    arena->has_metadata = true;
     ck_assert_int_eq(metadata_list_add(&arena->headers, "k", 1, "v", 1), LULL_OK);
 }
 
@@ -61,6 +62,7 @@ START_TEST(what_grew_large_is_given_back)
     struct call_arena *arena = call_arena_claim(&arenas);
     memset(big, 'x', sizeof(big));
     ck_assert_int_eq(call_arena_set_message(&arenas, arena, big, sizeof(big)), LULL_OK);
+    arena->has_metadata = true;
     ck_assert_int_eq(metadata_list_add(&arena->trailers, "k", 1, big, sizeof(big)), LULL_OK);
     call_arena_release(&arenas, arena);
     arena = call_arena_claim(&arenas);
