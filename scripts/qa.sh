@@ -128,7 +128,7 @@ tsan)
 race)
     # Reports go to the test's log, and make it fail, in forked children too.
     configure --enable-sanitizer=thread CFLAGS='-g -O1'
-    CK_TIMEOUT_MULTIPLIER=10 TSAN_OPTIONS=halt_on_error=1 run check-race
+    CK_TIMEOUT_MULTIPLIER=10 TSAN_OPTIONS="halt_on_error=1:suppressions=$top/tests/tsan.supp" run check-race
     ;;
 nopool)
     configure --disable-pool
