@@ -45,9 +45,10 @@ static void on_done(struct lull_call *call, const struct lull_unary_result *resu
 static int end_without_loop(struct unary *unary, struct lull_call *call, struct lull_error *error)
 {
     lull_call_cancel(call);
-    while (!sync_wait_is_told(&unary->wait)) {
+    /* Once at least: another thread may have told it meanwhile, and the poller's part is given up behind a turn. */
+    do {
         sync_wait_turn(&unary->wait);
-    }
+    } while (!sync_wait_is_told(&unary->wait));
     lull_sync_result_fini(unary->result);
     return rc_fail(error, LULL_RC_SYSTEM, "the loop could not be opened or polled");
 }
