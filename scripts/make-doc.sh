@@ -28,7 +28,9 @@ for page in *; do
     lull_* | LULL_*) name=$page ;;
     *) rm -f -- "$page" && continue ;;
     esac
-    sed -e 's|^\.so man3/\([a-z]*\.h\.3\)$|.so man3/lull_\1|' -e 's|^\(\.TH "[^"]*" 3 \)"[^"]*"|\1""|' -e "s|^'|\\\\\&'|" "$page" >"$name.new"
+    # "lull/sync.h" of the heading is what a program includes.
+    include=$(sed -n -e 's|^\.TH "\([a-z_/]*\)\.h".*|\\\\fC#include <\1.h>\\\\fP|p' -e 1q "$page")
+    sed -e "s|^\.SH SYNOPSIS\$|&\n.PP\n$include|" -e 's|^\.so man3/\([a-z]*\.h\.3\)$|.so man3/lull_\1|' -e 's|^\(\.TH "[^"]*" 3 \)"[^"]*"|\1""|' -e "s|^'|\\\\\&'|" "$page" >"$name.new"
     rm -- "$page"
     mv -- "$name.new" "$name"
 done

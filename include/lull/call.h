@@ -47,7 +47,7 @@ struct lull_call_options {
                                          lull_call_start. Since 0.2 */
 };
 
-/** Fills in the defaults and the method [borrow]. Since 0.1. */
+/** Fills in the defaults and the method [borrow], which may be NULL and be set later. Any thread; options may not be NULL. Since 0.1. */
 static inline void lull_call_options_init(struct lull_call_options *options, const char *method)
 {
     options->size = sizeof(*options);

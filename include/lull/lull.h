@@ -2,6 +2,12 @@
 /**
  * @file lull.h
  * All of lull in one include.
+ *
+ * @mainpage
+ * A program begins with a channel (lull/channel.h) and makes calls on it: those that block (lull/sync.h), or those that call back (lull/call.h),
+ * on the loop of lull's own or on the host's (lull/loop.h). Servers are in lull/server.h, the fake clock for tests in lull/clock.h. Every name is
+ * found under "Files" or "Data Structures". The marks [borrow], [own], [ref] and [nullable] on parameters, and what a return value means, are
+ * explained in lull/types.h and lull/rc.h.
  */
 #ifndef LULL_LULL_H
 #define LULL_LULL_H

@@ -23,14 +23,15 @@ struct lull_metadatum {
     size_t value_len; /**< bytes */
 };
 
-/** An ordered list of pairs; a key may come more than once. Since 0.1. */
+/** An ordered list of pairs; a key may come more than once. In what came, fields of HTTP/2's and gRPC's own (content-type, grpc-status)
+ * are left out. Since 0.1. */
 struct lull_metadata {
     const struct lull_metadatum *items; /**< [nullable] only when count is 0 */
     size_t count;
 };
 
 /** A pair of two C strings [borrow]: it points to them, so they are there as long as it is used. What starts or answers a call
- * copies its metadata before it returns. Any thread. Since 0.1. */
+ * copies its metadata before it returns. Neither may be NULL. Any thread. Since 0.1. */
 LULL_API struct lull_metadatum lull_metadatum_text(const char *key, const char *value);
 
 /**

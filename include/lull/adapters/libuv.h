@@ -10,6 +10,8 @@
  * callbacks, in a timer's of yours say, reaches the wire before the loop sleeps. Calls, connections and listening servers keep
  * uv_run from returning; sleeping channels do not.
  *
+ * uv.h wants POSIX's names: with -std=c11 and the like, define _GNU_SOURCE before any include, or say -std=gnu11.
+ *
  * Copies as a model for other loops: the five verbs are the functions lull_uv_watch_fd_ to lull_uv_run_once_.
  */
 #ifndef LULL_ADAPTERS_LIBUV_H
