@@ -79,7 +79,8 @@ LULL_COLD void lull_loop_fini(struct lull_loop *loop)
     loop_thread_end(loop);
     run_what_waits(loop);
     LULL_INVARIANT(executor_channels(loop->executor) == 0,
-                   "a loop is freed while a channel on it, or the handle of a call, is still held");
+                   "a loop is freed while a channel on it, or the handle of a call, is still held; "
+                   "lull_channel_close ends calls under way");
     lull_executor_free(loop->executor);
     loop->executor = NULL;
     loop_fork_fini(loop);
