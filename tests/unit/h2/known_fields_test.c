@@ -86,7 +86,7 @@ START_TEST(more_fields_than_are_remembered_are_all_there)
     (void)begin();
     add_entry(STATUS_200);
     for (int i = 0; i < 20; i++) {
-        char name[8], value[8];
+        char name[16], value[16];
         (void)sprintf(name, "x-%d", i);
         (void)sprintf(value, "v%d", i);
         add_lasting(name, value);
