@@ -19,8 +19,6 @@
 #include "exec/executor_parts.h"
 #include "exec/rescheduler.h"
 
-#define NOT_INLINE __attribute__((noinline))
-
 #define BY_VALUE_FIRST 8u
 
 /* How many lanes a join without one looks at for one that it may take over. */
@@ -365,7 +363,7 @@ static inline void link_behind(struct lane *lane, struct list_node *after, struc
 }
 
 /* Behind the last of those that are due before it, which is looked for from the tail. */
-static NOT_INLINE void enqueue_within(struct lane *lane, struct lane_entry *entry)
+static LULL_NOT_INLINE void enqueue_within(struct lane *lane, struct lane_entry *entry)
 {
     struct list_node *after = lane->entries.prev;
     while (after != &lane->entries && lull_instant_before(entry->due_at, due_at_of(after))) {
@@ -400,7 +398,7 @@ static inline bool enqueue_near_the_end(struct lane *lane, struct lane_entry *en
 }
 
 /* A value that is not the last one's, or a sum that is never. */
-static NOT_INLINE void join_other(struct lane_entry *entry, struct lull_instant now,
+static LULL_NOT_INLINE void join_other(struct lane_entry *entry, struct lull_instant now,
                                   int64_t after_ns)
 {
     /* All that is due at once is one value. */
@@ -431,7 +429,7 @@ static inline void join(struct lane_entry *entry, struct lull_instant now, int64
     enqueue(last, entry);
 }
 
-static NOT_INLINE void join_again(struct lane_entry *entry, struct lull_instant now,
+static LULL_NOT_INLINE void join_again(struct lane_entry *entry, struct lull_instant now,
                                   int64_t after_ns)
 {
     take_out(entry);
@@ -449,7 +447,7 @@ void lane_join(struct lane_entry *entry, struct lull_instant now, int64_t after_
 }
 
 /* The first absolute instant, or one that stands far from the end. */
-static NOT_INLINE void join_at_elsewhere(struct lane_entry *entry)
+static LULL_NOT_INLINE void join_at_elsewhere(struct lane_entry *entry)
 {
     struct lanes *lanes = &entry->timer.executor->lanes;
     if (lanes->instants == NULL) {
@@ -474,7 +472,7 @@ static inline void join_at(struct lane_entry *entry, struct lull_instant at)
     }
 }
 
-static NOT_INLINE void join_at_again(struct lane_entry *entry, struct lull_instant at)
+static LULL_NOT_INLINE void join_at_again(struct lane_entry *entry, struct lull_instant at)
 {
     take_out(entry);
     join_at(entry, at);

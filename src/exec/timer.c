@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "base/cold.h"
 #include "base/invariant.h"
 #include "exec/executor_parts.h"
 #include "time/timerq.h"
@@ -19,7 +20,7 @@ static inline bool may_touch(const struct lull_timer *timer)
 }
 
 /* Apart, so that a timer whose slot is there saves no registers for it. */
-static __attribute__((noinline)) int reserve(struct lull_timer *timer)
+static LULL_NOT_INLINE int reserve(struct lull_timer *timer)
 {
     const int rc = timerq_reserve(&timer->executor->timers);
     if (rc != LULL_OK) {

@@ -249,8 +249,7 @@ static void remember(struct h2_transport *t, nghttp2_rcbuf *name, nghttp2_rcbuf 
 }
 
 /* Kept apart, so that a field that is known costs no more than it has to. */
-static __attribute__((noinline)) void read_new(struct h2_transport *t, nghttp2_rcbuf *name,
-                                               nghttp2_rcbuf *value, bool is_known)
+static LULL_NOT_INLINE void read_new(struct h2_transport *t, nghttp2_rcbuf *name, nghttp2_rcbuf *value, bool is_known)
 {
     struct headers_state *headers = &t->headers;
     const struct metadata_list *block = &headers->block;
